@@ -174,7 +174,7 @@ class Pipeline:
         program = before.program
         try:
             for sequence in sequences:
-                found = self.polished(program, w, sequence, p, near=True)
+                found = self.polished(program, w, sequence, p, near=before)
                 if found.ok:
                     return self.improved(found, p, wide=False)
             if not most:
@@ -312,15 +312,19 @@ class Pipeline:
         w: np.ndarray,
         sequence: Sequence,
         p: np.ndarray,
-        near: bool = False,
+        near: Polished | None = None,
     ) -> Polished:
         """Return the solution on a sequence; controls of free intervals are joined where equal.
 
-        With `near` the point is near a solution, or the sequence is a wrong one: no slacks, and
-        few iterations.
+        Where the point is that of a solution `near`, with other parameters, or the sequence is a
+        wrong one: no slacks, and few iterations.
         """
-        kind = "again" if near else "polish"
-        plan = polish(self.smooth, source, w, sequence, p, kind=kind, elastic=not near)
+        if near is not None:
+            quick = self.warmed(near, w, sequence, p)
+            if quick is not None:
+                return quick
+        kind = "polish" if near is None else "again"
+        plan = polish(self.smooth, source, w, sequence, p, kind=kind, elastic=near is None)
         self.note("polish", plan.point, plan.cost, changes=len(plan.sequence.changes))
         program = plan.program
         for _ in range(4 * program.grid.free * plan.ok):
@@ -341,6 +345,19 @@ class Pipeline:
             if again.ok and pressed(again, held):
                 plan = again
         return plan
+
+    def warmed(
+        self, near: Polished, w: np.ndarray, sequence: Sequence, p: np.ndarray
+    ) -> Polished | None:
+        """Return the solution on the sequence of one nearby, from its multipliers, or None."""
+        if sequence.key != near.sequence.key:
+            return None
+        program = near.program
+        # where lengths are free multipliers are not unique, and no good start
+        kind = "again" if program.grid.free else "warm"
+        plan = polish(self.smooth, program, w, sequence, p, kind=kind, elastic=False, warm=near)
+        self.note("polish", plan.point, plan.cost, changes=len(plan.sequence.changes))
+        return plan if plan.ok else None
 
     def descend(
         self, best: Polished, p: np.ndarray, wide: bool

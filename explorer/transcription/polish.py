@@ -101,6 +101,7 @@ def polish(
     elastic: bool = True,
     uniform: bool = False,
     held: np.ndarray | None = None,
+    warm: Polished | None = None,
 ) -> Polished:
     """Solve the smooth program on a sequence.
 
@@ -121,6 +122,8 @@ def polish(
         Whether all control intervals have the same length, on a free grid too.
     held : (N, n_u) int, optional
         Controls that are fixed at their lower bound, -1, or upper one, 1.
+    warm : Polished, optional
+        A solution nearby, for kind "warm": where multipliers begin, if the layout is the same.
     """
     program = solver.program
     least = LEAST if kind == "explore" else 0.0
@@ -140,7 +143,13 @@ def polish(
     restrict(program, loose, start, p)
     if bounds.free < 0:  # more equations than variables: only slacks can tell whether they agree
         bounds = loose
-    point = solver(kind, start, p, bounds)
+    near = None
+    if kind == "warm":
+        same = warm is not None and np.array_equal(warm.layout.signs, layout.signs)
+        if warm is not None and same and np.array_equal(warm.layout.phase, layout.phase):
+            near = warm.point
+        kind = "warm" if near is not None else "again"
+    point = solver(kind, start, p, bounds, near)
     if not point.ok and elastic:
         wide = solver("explore", start, p, loose)
         if wide.ok or not np.isfinite(point.f):

@@ -23,6 +23,7 @@ LIMITS = {
     "explore": 300,
     "polish": 250,
     "again": 60,
+    "warm": 12,
 }  # iterations; without them a solve has gone astray
 _QUIET = {
     "print_time": False,
@@ -66,6 +67,17 @@ _KINDS: dict[str, Plain] = {
     },
 }
 _KINDS["again"] = _KINDS["polish"]
+# at a solution of the same program with other numbers: its multipliers are known, too
+_KINDS["warm"] = _KINDS["polish"] | {
+    "ipopt.mu_init": 1e-7,
+    "ipopt.max_hessian_perturbation": 1e3,  # it is near, or another solve does better
+    "ipopt.warm_start_init_point": "yes",
+    "ipopt.warm_start_bound_push": 1e-9,
+    "ipopt.warm_start_bound_frac": 1e-9,
+    "ipopt.warm_start_slack_bound_push": 1e-9,
+    "ipopt.warm_start_slack_bound_frac": 1e-9,
+    "ipopt.warm_start_mult_bound_push": 1e-9,
+}
 
 
 @dataclass(frozen=True)
@@ -163,10 +175,19 @@ class Solver:
             self.kept[kind] = ca.nlpsol(f"{kind}", "ipopt", self.program.nlp, options)
         return self.kept[kind]
 
-    def __call__(self, kind: str, w: np.ndarray, p: np.ndarray, bounds: Bounds) -> Point:
-        """Solve from `w`; "homotopy" far from a solution, "polish" near one, to 1e-10."""
+    def __call__(
+        self, kind: str, w: np.ndarray, p: np.ndarray, bounds: Bounds, near: Point | None = None
+    ) -> Point:
+        """Solve from `w`; "homotopy" far from a solution, "polish" near one, to 1e-10.
+
+        "warm": from the multipliers of a solution nearby, `near`.
+        """
         solver = self._solver(kind)
+        more = {}
+        if near is not None:
+            more = {"lam_x0": near.w_multipliers, "lam_g0": near.row_multipliers}
         found = solver(
+            **more,
             x0=np.clip(w, bounds.low, bounds.high),
             p=p,
             lbx=bounds.low,
