@@ -72,7 +72,7 @@ def test_image_has_python_pins_postbuild_and_start(checkout):
     assert done.returncode == 0, done.stderr
     image = json.loads(done.stdout)
     assert image["name"] == "PythonBuildPack"
-    assert image["python"] == "3.12"
+    assert image["python"] == "3.13"
     # installed before our files are copied: the slow layer is reused by every later commit
     assert "binder/requirements.txt" in image["preassemble"]
     assert "pip install" not in image["assemble"]
