@@ -24,7 +24,9 @@ import explorer as ex
 Case = Callable[[Nudge], Told]
 DISTURBED = 3  # runs, beside the one whose numbers are kept
 CHANGING = ("pendulum_on_peg", "pendulum_moving_pivot")  # constraints that begin to hold
-SLOW = ("parallelogram", "spinning_top")  # whose derivatives take long to compile
+SLOW = (  # whose derivatives take long to compile
+    "parallelogram", "spinning_top", "chua", "three_blocks", "two_blocks_on_belt", "glass_network",
+)  # fmt: skip
 
 
 def span(name: str, scheme: str) -> float:
