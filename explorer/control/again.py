@@ -15,6 +15,7 @@ from explorer.transcription.active_set import ends
 from explorer.transcription.horizon import begun_at, over, shifted_by_one
 from explorer.transcription.pipeline import Outcome, Pipeline
 from explorer.transcription.polish import Polished
+from explorer.transcription.resume import resume
 from explorer.transcription.sequence import Change, Sequence
 
 __all__ = ["SOLVED", "Begin", "checked_begin", "later", "replanned", "shifted"]
@@ -173,7 +174,7 @@ def replanned(
     fitting = [
         Sequence(s.first, tuple(c for c in s.changes if c.place <= last)) for s in begin.sequences
     ]
-    outcome = pipeline.again(plan, p, begin.w, fitting, most)
+    outcome = resume(pipeline, plan, p, begin.w, fitting, most)
     if outcome.status in SOLVED:
         assert outcome.plan is not None
         same = [c.after for c in outcome.plan.sequence.changes]
@@ -209,7 +210,7 @@ def _detour(
         for part in np.linspace(0, 1, 2**halves + 1)[1:]:
             at = old + part * (p - old)
             at[-2:] = p[-2:]
-            found = pipeline.again(here, at, w, left, most)
+            found = resume(pipeline, here, at, w, left, most)
             if found.status not in SOLVED or found.plan is None:
                 break
             here, w, left = found.plan, found.plan.point.w, [found.plan.sequence]

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from collections.abc import Sequence as Several
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -145,44 +144,6 @@ class Pipeline:
             return self.relaxed(point, p, outcome.status, "no sequence of active sets is solved")
         return outcome
 
-    def again(
-        self,
-        before: Polished,
-        p: np.ndarray,
-        w: np.ndarray,
-        sequences: Several[Sequence],
-        most: int,
-    ) -> Outcome:
-        """Search from a solution with other parameters.
-
-        Parameters
-        ----------
-        before : Polished
-        p : float array
-            The new parameters.
-        w : float array
-            Its point, or that of a later start.
-        sequences : sequence of Sequence
-            Those that are tried first, in this order; the first of them that is solved counts.
-        most : int
-            Sequences beside it that are solved at most, and other ones where it is not solved.
-        """
-        settings, self.settings = self.settings, replace(self.settings, most=most)
-        self.log, self.begin, self.reached = [], time.perf_counter(), False
-        p = p.copy()
-        p[-2], p[-1] = 0.0, PENALTY
-        program = before.program
-        try:
-            for sequence in sequences:
-                found = self.polished(program, w, sequence, p, near=before)
-                if found.ok:
-                    return self.improved(found, p, wide=False)
-            if not most:
-                return self.failed(found, p)
-            return self.refine(program, w, sequences[0], p, wide=False)
-        finally:
-            self.settings = settings
-
     def hybrid(self, w: np.ndarray, p: np.ndarray) -> Outcome:
         """Search among sequences of modes, beginning with that of the guess or of the start."""
         program = self.first.program
@@ -312,19 +273,15 @@ class Pipeline:
         w: np.ndarray,
         sequence: Sequence,
         p: np.ndarray,
-        near: Polished | None = None,
+        near: bool = False,
     ) -> Polished:
         """Return the solution on a sequence; controls of free intervals are joined where equal.
 
-        Where the point is that of a solution `near`, with other parameters, or the sequence is a
-        wrong one: no slacks, and few iterations.
+        With `near` the point is near a solution, or the sequence is a wrong one: no slacks, and
+        few iterations.
         """
-        if near is not None:
-            quick = self.warmed(near, w, sequence, p)
-            if quick is not None:
-                return quick
-        kind = "polish" if near is None else "again"
-        plan = polish(self.smooth, source, w, sequence, p, kind=kind, elastic=near is None)
+        kind = "again" if near else "polish"
+        plan = polish(self.smooth, source, w, sequence, p, kind=kind, elastic=not near)
         self.note("polish", plan.point, plan.cost, changes=len(plan.sequence.changes))
         program = plan.program
         for _ in range(4 * program.grid.free * plan.ok):
@@ -345,19 +302,6 @@ class Pipeline:
             if again.ok and pressed(again, held):
                 plan = again
         return plan
-
-    def warmed(
-        self, near: Polished, w: np.ndarray, sequence: Sequence, p: np.ndarray
-    ) -> Polished | None:
-        """Return the solution on the sequence of one nearby, from its multipliers, or None."""
-        if sequence.key != near.sequence.key:
-            return None
-        program = near.program
-        # where lengths are free multipliers are not unique, and no good start
-        kind = "again" if program.grid.free else "warm"
-        plan = polish(self.smooth, program, w, sequence, p, kind=kind, elastic=False, warm=near)
-        self.note("polish", plan.point, plan.cost, changes=len(plan.sequence.changes))
-        return plan if plan.ok else None
 
     def descend(
         self, best: Polished, p: np.ndarray, wide: bool
