@@ -13,9 +13,9 @@ and u_k = u_plan - K_k (x - x_plan), within the bounds of the controls.
 Where the system has passed an event that the plan has not, or the other way round, x - x_plan is as
 large as the jump of the event, however close both are. There x is compared with the plan extended
 beyond its event in the mode of the system (A. Saccon, N. van de Wouw and H. Nijmeijer, *Sensitivity
-analysis of hybrid systems with state jumps with application to trajectory tracking*, 53rd IEEE
-CDC, 2014, p. 3065): K_k Xi is the gain of a state before the event, and that of a state behind it
-comes from the interval linearised in the mode that follows.
+analysis of hybrid systems with state jumps with application to trajectory tracking*, 2014,
+doi:10.48550/arXiv.1406.2811): K_k Xi is the gain of a state before the event, and that of a state
+behind it comes from the interval linearised in the mode that follows.
 """
 
 from __future__ import annotations
