@@ -13,11 +13,31 @@ import sympy as sp
 
 from explorer.systems import HybridSystem
 
-__all__ = ["Guards"]
+__all__ = ["Guards", "lifted"]
 
 _BEYOND = 1e-9  # of a guard: round-off
 _REST = 1e-9  # of the velocities: a contact at rest
 _MOST = 8  # events at one time
+_TOUCH = 1e-9  # m and m/s: a contact that has just opened, up to round-off
+
+
+def lifted(system: HybridSystem, t: float, x: np.ndarray, rho: Mapping[str, float]) -> np.ndarray:
+    """Return the state of an open contact whose gap and its rate are not negative by round-off.
+
+    Otherwise it would touch down again at once, with forces that pull.
+    """
+    if system.contact is None:
+        return x
+    if "lift" not in system.made:
+        gap, rate, _ = system.contact
+        given = [system.t, *system.x, *map(sp.Symbol, system.parameters)]
+        along = [[f.diff(s) for s in system.x] for f in (gap, rate)]
+        system.made["lift"] = sp.lambdify(given, [sp.Matrix([gap, rate]), sp.Matrix(along)])
+    value, along = system.made["lift"](t, *x, *(rho[k] for k in system.parameters))
+    value, along = np.asarray(value, float).ravel(), np.asarray(along, float)
+    if not (np.abs(value) < _TOUCH).all():
+        return x
+    return np.asarray(x + np.linalg.pinv(along) @ (_TOUCH - value))
 
 
 class Guards:

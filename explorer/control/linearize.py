@@ -118,7 +118,7 @@ def _sensitivity(
         exact.scheme,
         (*copy.coordinates, *names),
         t_end=length,
-        x0=x,
+        x0=exact.begun(float(plan.t[k]), x, mode, values),
         mode0=start,
         rho=values | {exact.shift: float(plan.t[k])},
     )

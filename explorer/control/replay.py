@@ -14,6 +14,7 @@ from typing import cast
 import numpy as np
 import sympy as sp
 
+from explorer.control.guards import lifted
 from explorer.dispatch.simulate import simulate
 from explorer.errors import ModelWarning, SchemeWarning, StepFailed
 from explorer.parameters import Param
@@ -122,7 +123,7 @@ class Exact:
     """
 
     def __init__(self, system: StepSystem | HybridSystem, span: float) -> None:
-        self.shift = "t_0"
+        self.system, self.shift = system, "t_0"
         while self.shift in system.symbols():
             self.shift += "_"
         key = f"held {self.shift}"
@@ -132,6 +133,15 @@ class Exact:
         self.scheme: Scheme = EventDriven()
         if isinstance(self.copy, StepSystem) and obstacle(self.copy):
             self.scheme = FESD(h=max(span / 10, 1e-6), stages=4)
+
+    def begun(
+        self, t: float, x: np.ndarray, mode: int | None, values: Mapping[str, float]
+    ) -> np.ndarray:
+        """Return the state with which a run begins: an open contact does not press."""
+        system = self.system
+        if not isinstance(system, HybridSystem) or system.contact is None or mode is None:
+            return x
+        return lifted(system, t, x, values) if system.modes[mode].name == "open" else x
 
     def __call__(
         self, t: float, length: float, x: np.ndarray, mode: int | None, values: Mapping[str, float]
@@ -151,6 +161,7 @@ class Exact:
         copy = self.copy
         start = copy.modes[mode] if isinstance(copy, HybridSystem) and mode is not None else None
         rho = dict(values) | {self.shift: t}
+        x = self.begun(t, x, mode, values)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ModelWarning)
             warnings.simplefilter("ignore", SchemeWarning)

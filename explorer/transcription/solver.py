@@ -93,7 +93,7 @@ class Bounds:
     def free(self) -> int:
         """How many variables are left by fixed ones and equations."""
         fixed = np.count_nonzero(self.low == self.high)
-        return self.low.size - fixed - np.count_nonzero(self.row_low == self.row_high)
+        return int(self.low.size - fixed - np.count_nonzero(self.row_low == self.row_high))
 
     @staticmethod
     def of(program: Program) -> Bounds:
