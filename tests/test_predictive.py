@@ -11,6 +11,7 @@ from test_feedback import ball, cart
 
 import explorer as ex
 from explorer.control.again import resumed, spread
+from explorer.reformulations.contact_modes import contact_modes
 from explorer.transcription.sequence import Change, Sequence
 
 
@@ -23,7 +24,11 @@ def lander():
     system.contact(ex.Contact("y", e=0, name="floor"))
     system.start(q=[2], v=[0], t_end=1.2)
     task = ex.OptimalControlProblem(
-        system, intervals=6, running="u**2", bounds={"v_y": (-6, 6)}, end={"y": 0.5, "v_y": 0}
+        contact_modes(system),
+        intervals=6,
+        running="u**2",
+        bounds={"v_y": (-6, 6)},
+        end={"y": 0.5, "v_y": 0},
     )
     return ex.optimize(task, progress=False)
 

@@ -10,6 +10,7 @@ import sympy as sp
 
 from explorer.control.disturbance import Disturbance
 from explorer.control.solved import Solved
+from explorer.control.states import states_of
 from explorer.quantities import quantity
 
 __all__ = ["Course", "Decision"]
@@ -118,10 +119,9 @@ class Course:
         """
         task = self.plan.task
         found: dict[str, float] = {}
-        for name, column, (low, high) in zip(
-            task.system.coordinates, self.x.T, task.limits[0], strict=True
-        ):
-            found[f"bounds: {name}"] = float(max((low - column).max(), (column - high).max()))
+        states = states_of(task.system)
+        for state, column, (low, high) in zip(states, self.x.T, task.limits[0], strict=True):
+            found[f"bounds: {state}"] = float(max((low - column).max(), (column - high).max()))
         k = np.clip(np.searchsorted(self.instants, self.t, side="right") - 1, 0, len(self.u) - 1)
         for formula, low, high, text in task.path_rules:
             value = self._values(formula, self.t, self.x, self.u[k])
@@ -148,7 +148,7 @@ class Course:
         """Return a formula (n_t,) on rows; its parameters are the true ones."""
         task = self.plan.task
         rho = self.plan.rho | dict(self.disturbance.parameters)
-        known = [task.system.t, *task.system.x, *map(sp.Symbol, task.control_names)]
+        known = [task.system.t, *states_of(task.system), *map(sp.Symbol, task.control_names)]
         fixed = sp.sympify(formula).xreplace({sp.Symbol(k): v for k, v in rho.items()})
         value = sp.lambdify(known, fixed)(t, *x.T, *u.T)
         return np.broadcast_to(np.asarray(value, float), t.shape)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from explorer.arguments import Checked, items, mapping
+from explorer.control.states import states_of
 from explorer.errors import BadValue, suggest
 from explorer.parameters import number
 from explorer.quantities import quantity
@@ -83,6 +84,7 @@ class Disturbance(metaclass=Checked):
             An unknown state or parameter, a control, a push outside of the horizon.
         """
         known = [name for name in system.parameters if name not in controls]
+        states = [x.name for x in states_of(system)]
         for name in self.parameters:
             if name in controls:
                 raise BadValue(
@@ -95,10 +97,9 @@ class Disturbance(metaclass=Checked):
                 )
         for push in self.pushes:
             for name in push.jump:
-                if name not in system.coordinates:
+                if name not in states:
                     raise BadValue(
-                        f"A push: '{system.name}' has no state {name!r}."
-                        f"{suggest(name, list(system.coordinates))}"
+                        f"A push: '{system.name}' has no state {name!r}.{suggest(name, states)}"
                     )
             if push.t > t_end:
                 raise BadValue(
@@ -108,4 +109,4 @@ class Disturbance(metaclass=Checked):
 
     def jump(self, push: Push, system: System) -> np.ndarray:
         """Return the jump (n_x,) of the state at a push."""
-        return np.array([push.jump.get(name, 0.0) for name in system.coordinates])
+        return np.array([push.jump.get(x.name, 0.0) for x in states_of(system)])

@@ -10,6 +10,7 @@ import numpy as np
 from explorer.control.flows import Flows
 from explorer.control.replay import Exact
 from explorer.control.solved import Solved
+from explorer.control.states import rows_of, start_of, states_of
 from explorer.derivatives import Sensitivity, sensitivity
 from explorer.errors import BadValue, ExplorerError
 from explorer.quantities import quantity
@@ -116,11 +117,11 @@ def _sensitivity(
     return sensitivity(
         copy,
         exact.scheme,
-        (*copy.coordinates, *names),
+        (*(x.name for x in states_of(copy)), *names),
         t_end=length,
-        x0=exact.begun(float(plan.t[k]), x, mode, values),
         mode0=start,
         rho=values | {exact.shift: float(plan.t[k])},
+        **start_of(copy, exact.begun(float(plan.t[k]), x, mode, values)),
     )
 
 
@@ -168,7 +169,7 @@ def _quotients(plan: Solved, exact: Exact, k: int, length: float, mode: int | No
                     f"Interval {k} of the plan, from {quantity(plan.t[k], 's')}, cannot be "
                     f"linearised: beside the plan its simulation stops. {why}"
                 )
-            ends.append(run.x[-1])
+            ends.append(rows_of(run)[-1])
         columns.append((ends[0] - ends[1]) / (2 * size))
     S = np.column_stack(columns)
     return Interval(S[:, : len(x)], S[:, len(x) :])

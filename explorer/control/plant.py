@@ -9,6 +9,7 @@ import numpy as np
 
 from explorer.control.guards import Guards
 from explorer.control.replay import NEARLY, Exact
+from explorer.control.states import rows_of
 from explorer.systems import HybridSystem, StepSystem
 
 __all__ = ["Plant", "Stretch"]
@@ -106,4 +107,4 @@ class Plant:
         events += [(t + float(e.t), e.contact) for e in run.events]
         last = run.mode[-1] if isinstance(self.system, HybridSystem) else None
         failed = why if run.t[-1] < (1 - NEARLY) * length else ""
-        return Stretch(t + run.t, run.x, events, None if last is None else int(last), failed)
+        return Stretch(t + run.t, rows_of(run), events, None if last is None else int(last), failed)

@@ -15,6 +15,7 @@ import numpy as np
 import sympy as sp
 
 from explorer.control.guards import lifted
+from explorer.control.states import rows_of, start_of
 from explorer.dispatch.simulate import simulate
 from explorer.errors import ModelWarning, SchemeWarning, StepFailed
 from explorer.parameters import Param
@@ -166,7 +167,9 @@ class Exact:
             warnings.simplefilter("ignore", ModelWarning)
             warnings.simplefilter("ignore", SchemeWarning)
             try:
-                return simulate(copy, self.scheme, t_end=length, x0=x, mode0=start, rho=rho), ""
+                begin = start_of(copy, x)
+                run = simulate(copy, self.scheme, t_end=length, mode0=start, rho=rho, **begin)
+                return run, ""
             except StepFailed as error:
                 return cast(Solution, error.solution), str(error)
 
@@ -219,6 +222,7 @@ def replay(
             failed[k] = why
             continue
         rows_t.append(times[k] + run.t)
-        rows_x.append(run.x)
-        defects[k] = _missed(run.x[-1], goals[k])
+        x = rows_of(run)
+        rows_x.append(x)
+        defects[k] = _missed(x[-1], goals[k])
     return Replay(np.concatenate(rows_t), np.vstack(rows_x), defects, failed, exact.scheme)
