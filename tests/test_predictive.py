@@ -179,6 +179,44 @@ def test_predictive_control_that_makes_no_sense_is_refused():
         plan.follow(ex.PredictiveControl())
 
 
+def hopper():
+    """Return the plan of a hopper that lifts off: a leg with a foot, 8 intervals of 0.1 s."""
+    system = ex.MechanicalSystem("hopper", q="q1 q2 psi l", params={"g": 9.81, "mu": 0.45})
+    system.inputs("u1 u2", low=-50, high=50)
+    system.mass = [[1.25, 0, 0, 0], [0, 1.25, 0, 0], [0, 0, 0.275, 0], [0, 0, 0, 0.25]]
+    system.force = ["-sin(psi)*u2", "cos(psi)*u2 - 1.25*g", "u1", "u2"]
+    slip = "v_q1 + l*cos(psi)*v_psi + sin(psi)*v_l"
+    system.contact(ex.Contact("q2 - l*cos(psi)", e=0, mu="mu", slip=slip, name="foot"))
+    system.start(q=[0.1, 0.5, 0, 0.5], v=[0, 0, 0, 0], t_end=0.8)
+    goal = {"q1": "0.1 + 0.98*t", "q2": "0.65 + 0.075*(1 - cos(2*pi*t))", "psi": "0", "l": "0.4"}
+    weights = (100, 100, 20, 20)
+    miss = " + ".join(
+        f"{w}*({k} - ({x}))**2" for w, (k, x) in zip(weights, goal.items(), strict=True)
+    )
+    slow = "0.1*(v_q1**2 + v_q2**2 + v_psi**2 + v_l**2)"
+    task = ex.OptimalControlProblem(
+        contact_modes(system), intervals=8, elements=2, terminal=f"3*({miss}) + {slow}",
+        running=f"{miss} + {slow} + 0.01*(u1**2 + u2**2)",
+        bounds={"q2": (0, 1.5), "l": (0.1, 0.5), "v_l": (-5, 5), "v_psi": (-5, 5)},
+    )  # fmt: skip
+    guess = {"x": np.zeros((9, 8)), "modes": ["stick"] * 4 + ["open"] * 4}
+    guess["x"][:, 0], guess["x"][:, 1], guess["x"][:, 3] = np.linspace(0.1, 0.88, 9), 0.65, 0.4
+    return ex.optimize(task, guess, max_neighbours=0, progress=False)
+
+
+def test_a_pushed_hopper_comes_back_to_its_jump():
+    """A push of 0.2 m/s in the stance: the foot slides, and it lifts off as planned all the same."""
+    plan = hopper()
+    push = ex.Disturbance([ex.Push(0.15, {"v_q1": -0.14, "v_q2": -0.14})])
+    open_loop = plan.follow(disturbance=push)
+    closed = plan.follow(ex.PredictiveControl(max_neighbours=0), disturbance=push)
+    away = [np.abs(course.deviation[-1, :4]).max() for course in (open_loop, closed)]
+    assert away[1] < 0.1 * away[0]
+    assert closed.statuses.count("kept") <= 1
+    assert closed.modes[-1] == "open"
+    assert closed.cost < open_loop.cost
+
+
 # -- files ----------------------------------------------------------------------------------------
 
 
