@@ -149,3 +149,22 @@ def test_handles_name_the_settings_that_they_move(block):
 def test_only_a_plan_is_drawn_as_one():
     with pytest.raises(ex.ExplorerError, match="draws what optimize returns"):
         ex.views.plan(ex.simulate(ex.models.pushed_block()))
+
+
+def test_the_legend_has_the_room_that_is_left_for_it():
+    """Four states of two units share plots, so the first legend has names, and is one line high."""
+    system = ex.StepSystem("four masses", x="a b c d e", units=["m", "m", "m", "m/s", "m/s"])
+    system.inputs("u", low=-1, high=1)
+    system.f = ["d", "e", "0", "u", "-u"]
+    system.start(x=[0, 0.1, 0.2, 0, 0], t_end=1)
+    task = ex.OptimalControlProblem(
+        system, intervals=2, running="u**2", end={"a": 0.1}, bounds={"b": (-1, 0.3)}
+    )
+    plan = ex.optimize(task, progress=False)
+    picture = ex.views.plan.picture(plan, replayed=False, handles=True)
+    titles = [a["title"]["text"] for k, a in picture.layout.items() if k[:5] == "yaxis"]
+    assert titles[:2] == ["a, b, c (m)", "d, e (m/s)"]
+    above = [t for t in picture.data if t.get("showlegend") and t["yaxis"] == "y"]
+    assert [t["name"] for t in above] == ["a", "b", "bound", "c"]
+    assert not any("legendgroup" in t for t in above), "a group would stack them"
+    assert picture.layout["margin"]["t"] == 20 + 19

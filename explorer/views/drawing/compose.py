@@ -171,8 +171,10 @@ def _legends(
         widths = [45 + 6.4 * len(plain(trace["name"])) for trace in named]
         free = max(room, first) if i == 0 else room
         count = next((n for n in range(1, most) if _wide(widths, n) <= free), most)
-        for n, trace in enumerate(named if count > 1 else ()):
-            trace["legendgroup"] = str(n // count)
+        for n, trace in enumerate(named):
+            trace.pop("legendgroup", None)  # of a first try in less room
+            if count > 1:
+                trace["legendgroup"] = str(n // count)
         lines.append(count if named else 0)
     return lines
 
