@@ -146,6 +146,15 @@ def test_handles_name_the_settings_that_they_move(block):
     assert narrow.layout["meta"]["height"] > 400
 
 
+def test_what_is_left_of_a_plan_is_drawn_from_its_own_begin(block):
+    rest = block.again(begin=3, judged=False)
+    t, x, _ = pieces(rest)
+    assert t[0] == pytest.approx(block.t[3])
+    np.testing.assert_allclose(x[[0, -1]], block.x[[3, -1]], atol=1e-6)
+    picture = ex.views.plan.picture(rest, replayed=False)
+    assert picture.layout["xaxis"]["range"][0] == pytest.approx(block.t[3])
+
+
 def test_only_a_plan_is_drawn_as_one():
     with pytest.raises(ex.ExplorerError, match="draws what optimize returns"):
         ex.views.plan(ex.simulate(ex.models.pushed_block()))
@@ -163,7 +172,7 @@ def test_the_legend_has_the_room_that_is_left_for_it():
     plan = ex.optimize(task, progress=False)
     picture = ex.views.plan.picture(plan, replayed=False, handles=True)
     titles = [a["title"]["text"] for k, a in picture.layout.items() if k[:5] == "yaxis"]
-    assert titles[:2] == ["a, b, c (m)", "d, e (m/s)"]
+    assert titles[:2] == ["states (m)", "d, e (m/s)"]
     above = [t for t in picture.data if t.get("showlegend") and t["yaxis"] == "y"]
     assert [t["name"] for t in above] == ["a", "b", "bound", "c"]
     assert not any("legendgroup" in t for t in above), "a group would stack them"

@@ -56,6 +56,7 @@ __all__ = ["plan", "said"]
 _SIDES = {1: "plus", 0: "sliding", -1: "minus"}
 _MOST_NAMES = 6
 _MOST_PLOTS = 4  # of states
+_MOST_SAID = 2  # in the title of an axis; all are in the legend
 _NOISE = 1e-7  # relative: a multiplier below it is none
 _THIN: Line = {"width": 1.4}
 _WIDE: Line = {"width": 6}
@@ -104,6 +105,7 @@ def _states(
         drawn = [_state(plan, lines, i, handles) for i in group]
         system = plan.task.system
         names = ", ".join(label(system.coordinates[i]) for i in group)
+        names = names if len(group) <= _MOST_SAID else "states"
         shared = {unit(system.units[i]) for i in group}
         title = titled(names, shared.pop() if len(shared) == 1 else "")
         traces = [trace for part, _ in drawn for trace in part]
@@ -148,7 +150,9 @@ def _state(
     traces.append(points(plan.t, plan.x[:, i], colour, f"{text} at the grid"))
     goal = goals(plan).get(name, (np.nan, np.nan))
     low, high = plan.task.limits[0][i].tolist()
-    bounds, limits = range_of(low, high, plan.t_end, colour, *shown, np.array(goal))
+    bounds, limits = range_of(
+        low, high, (float(plan.t[0]), plan.t_end), colour, *shown, np.array(goal)
+    )
     traces += [bounds, goal_mark(plan.t_end, goal, text)]
     if handles:
         traces += grips(name, text, plan, i, goal, colour)
@@ -157,12 +161,13 @@ def _state(
 
 def _span(plan: Plan, course: Course | None, pinned: Plan | None) -> tuple[float, float]:
     ends = [plan.t_end, *(r.t[-1] for r in (course, pinned) if r is not None)]
-    return 0.0, float(max(ends)) * 1.02
+    begin = float(plan.t[0])
+    return begin, begin + 1.02 * (float(max(ends)) - begin)
 
 
 def _controls(plan: Plan, course: Course | None, pinned: Plan | None, handles: bool) -> list[Plot]:
     """Return a plot for each control: steps, and its bounds."""
-    system, plots = plan.task.system, []
+    system, span, plots = plan.task.system, _span(plan, course, pinned), []
     for i, name in enumerate(plan.task.control_names):
         in_units, text = unit(system.parameters[name].unit), label(name)
         colour = COLOURS[(i + system.n) % len(COLOURS)]
@@ -176,8 +181,7 @@ def _controls(plan: Plan, course: Course | None, pinned: Plan | None, handles: b
             traces.append(stroke(*OFF, INK, "simulation", in_units, line=_THIN))
         low, high = plan.task.limits[1][i]
         wide = np.array([b for b in (low, high) if np.isfinite(b)])
-        bound, limits = range_of(low, high, plan.t_end, colour, plan.u[:, i], wide)
-        span = _span(plan, course, pinned)
+        bound, limits = range_of(low, high, span, colour, plan.u[:, i], wide)
         title = titled(text, in_units)
         plots.append(Plot([*traces, bound], time_title(system), title, span, limits, share=0.7))
     return plots

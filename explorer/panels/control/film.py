@@ -65,12 +65,12 @@ def _frames(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return times (k,), points (k, n, 2) in m, and the radii of the shapes."""
     native = compile_sketch(system)
-    times = np.linspace(0, end, _FRAMES)
-    rows = np.clip(np.searchsorted(curve[0], times), 0, len(curve[0]) - 1)
+    times = np.linspace(float(curve[0][0]), end, _FRAMES)
+    states = np.column_stack([np.interp(times, curve[0], column) for column in curve[1].T])
     intervals = np.searchsorted(controls[0], times, side="right") - 1
     u = controls[1][np.clip(intervals, 0, len(controls[1]) - 1)]
     values = []
-    for t, x, now in zip(times, curve[1][rows], u, strict=True):
+    for t, x, now in zip(times, states, u, strict=True):
         given = {**rho, **dict(zip(names, now, strict=True))}
         parameters = [given[k] for k in system.parameters]
         values.append(native(np.concatenate([[t], x, np.zeros(system.n), parameters])))

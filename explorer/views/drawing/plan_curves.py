@@ -50,7 +50,7 @@ def pieces(plan: Plan) -> Curve:
     values = np.concatenate([begun[: h.size, None], stages], axis=1)
     weights = _lagrange(np.append(0.0, program.grid.method.c), _FINE)
     x = np.einsum("fs,esn->efn", weights, values)
-    t = np.append(0.0, np.cumsum(h))[:-1, None] + h[:, None] * _FINE
+    t = plan.t[0] + np.append(0.0, np.cumsum(h))[:-1, None] + h[:, None] * _FINE
     real = h > ALIKE * plan.t_end
     t, x, last = t[real], x[real], stages[real, -1]
     size = np.maximum(np.ptp(x.reshape(-1, x.shape[-1]), axis=0), 1e-12)
@@ -107,7 +107,7 @@ def steps(t: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def range_of(
-    low: float, high: float, end: float, colour: str, *values: np.ndarray
+    low: float, high: float, span: tuple[float, float], colour: str, *values: np.ndarray
 ) -> tuple[Trace, tuple[float, float]]:
     """Return the lines of two bounds, and a range that holds the values and near bounds."""
     known = np.concatenate([v[np.isfinite(v)] for v in values])
@@ -115,7 +115,7 @@ def range_of(
     wide = max(most - least, _FLAT * max(abs(most), abs(least)))
     near = [b for b in (low, high) if np.isfinite(b) and least - _NEAR * wide <= b]
     near = [b for b in near if b <= most + _NEAR * wide]
-    t, y = np.tile([0.0, end, np.nan], 2), np.array([low, low, np.nan, high, high, np.nan])
+    t, y = np.tile([*span, np.nan], 2), np.array([low, low, np.nan, high, high, np.nan])
     y = np.where(np.isfinite(y), y, np.nan)
     if np.isnan(y).all():  # without a point there would be no line that the next picture moves
         t, y = OFF
