@@ -62,6 +62,21 @@ def test_the_saved_state_and_the_printed_code_make_the_same_run(session):
     assert "rho={'c': 0.5}" in session.code()
 
 
+def test_breaks_lie_between_the_steps_of_a_scheme_that_does_not_stop_at_them():
+    """Six intervals of 2 s and steps of 1 ms: a break at 0.333 s."""
+    system = ex.MechanicalSystem("lander", q="y", params={"g": 9.81})
+    system.inputs("u", low=0, high=20)
+    system.mass, system.force = 1, ["u - g"]
+    system.contact(ex.Contact("y", e=0.5, name="floor"))
+    system.start(q=[1], v=[0], t_end=2)
+    session = Session(system, **{"u.u": [0, 5, 12, 15, 10, 8]})
+    assert not session.scheme.located
+    assert session.solution.system.drive.t[1] == pytest.approx(0.333)
+    names: dict = {}
+    exec(session.code(), names)
+    np.testing.assert_array_equal(names["solution"].q, session.solution.q)
+
+
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [

@@ -17,6 +17,7 @@ import numpy as np
 from explorer.errors import BadValue
 from explorer.parameters import number
 from explorer.quantities import quantity
+from explorer.schemes import schemes
 from explorer.systems import System
 from explorer.systems.drive import Input
 from explorer.types import Plain
@@ -26,6 +27,7 @@ __all__ = ["KINDS", "MOST", "USUAL", "changed", "given", "keys", "value_of", "wr
 KINDS = {"constant": "constant", "steps": "steps", "linear": "linear"}
 MOST = 200  # intervals
 USUAL = 10
+_COARSE = 0.5  # of an interval: steps that are longer cannot follow it
 State: TypeAlias = Plain
 
 
@@ -51,7 +53,19 @@ def value_of(state: State, name: str) -> object:
 
 def given(state: State) -> dict[str, Input]:
     """Return the inputs that are drawn, as `simulate` takes them."""
-    return {name: _input(one, state["t_end"]) for name, one in state.get("u", {}).items()}
+    signals = {name: _input(one, state["t_end"]) for name, one in state.get("u", {}).items()}
+    if schemes[state["scheme"]].located or "h" not in state["knobs"]:
+        return signals
+    return {name: _between_steps(one, state["knobs"]["h"]) for name, one in signals.items()}
+
+
+def _between_steps(signal: Input, h: float) -> Input:
+    """Return a signal whose breaks lie at the ends of steps of h, where all schemes take them."""
+    grid = np.asarray(signal.grid).copy()
+    near = h * np.round(grid[1:-1] / h)
+    if len(near) and np.abs(near - grid[1:-1]).max() < 0.5 * _COARSE * (grid[1] - grid[0]):
+        grid[1:-1] = near
+    return Input(grid, signal.values, signal.kind)
 
 
 def written(state: State) -> list[str]:
@@ -59,9 +73,10 @@ def written(state: State) -> list[str]:
     parts = []
     for name, signal in given(state).items():
         grid, values = (np.asarray(row).tolist() for row in (signal.grid, signal.values))
-        count = len(grid) - 1
-        even = f"np.linspace(0, {state['t_end']!r}, {count + 1})"
-        parts.append(f"{name!r}: ex.Input.{signal.kind}({even}, {values!r})")
+        even = np.linspace(0, state["t_end"], len(grid))
+        words = f"np.linspace(0, {state['t_end']!r}, {len(grid)})"
+        times = words if np.array_equal(grid, even) else repr(grid)
+        parts.append(f"{name!r}: ex.Input.{signal.kind}({times}, {values!r})")
     return [f"u={{{', '.join(parts)}}}"] if parts else []
 
 

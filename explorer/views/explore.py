@@ -90,9 +90,9 @@ def _switched(
     if solution.system.switches:
         time += [multipliers_plot(solution), active_set_plot(solution, ghost)]
     time.append(lengths_plot(solution, ghost))
-    time += _inputs(solution, 1.0)
     if solution.system.n == 1:
         plane = phase_plot(solution, points, other)
     else:
         plane = phase_plane_plot(solution, points, few)
-    return compose([time, [plane]], [1.25, 1], look=look)
+    # the column of times is full
+    return compose([time, [plane, *_inputs(solution, 0.3)]], [1.25, 1], look=look)

@@ -23,6 +23,7 @@ from explorer.views.drawing.view import view
 __all__ = ["corners", "inputs", "inputs_plots"]
 
 _MOST = 200  # points that can be told apart
+_EVEN = 0.25  # of an interval: so far its end may be from that of an even grid
 
 
 def corners(solution: Solution, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -70,7 +71,8 @@ def _grips(solution: Solution, name: str, colour: str) -> Trace | None:
     handles: Handles = {"keys": [f"rho.{name}"], "name": name}
     if signal is not None:
         grid, y = np.asarray(signal.grid), np.asarray(signal.values)
-        if len(y) > _MOST or not np.allclose(grid, np.linspace(0, end, len(grid))):
+        even = np.linspace(0, end, len(grid))
+        if len(y) > _MOST or np.abs(grid - even).max() > _EVEN * even[1]:
             return None
         middle = (grid[1:] + grid[:-1]) / 2
         linear = signal.kind == "linear"
@@ -80,7 +82,8 @@ def _grips(solution: Solution, name: str, colour: str) -> Trace | None:
         handles = {"keys": keys, "name": name, "edges": edges}
     dots = curve(at.astype(np.float32), y.astype(np.float32), colour, name=f"values of {name}")
     marker: Marker = {"color": colour, "size": 6}
-    return {**dots, "mode": "markers", "marker": marker, "meta": {"handles": handles}}
+    dots |= {"mode": "markers", "marker": marker, "cliponaxis": False}
+    return {**dots, "meta": {"handles": handles}}
 
 
 @view(of="inputs")
