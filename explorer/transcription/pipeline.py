@@ -371,6 +371,7 @@ class Pipeline:
         if held and not self.reached:
             status = "infeasible" if best.point.ok else "not converged"
             text = "the constraints cannot hold together"
+            text += " in the modes that were tried" * bool(best.program.formulas.modes)
         return Outcome(best.program, best.point.w, p, status, best, best.point, [], text, self.log)
 
 
