@@ -180,6 +180,13 @@ def test_a_newton_step_that_does_not_help_is_halved():
     assert (status, n) == (NOT_FINITE, 1)
 
 
+def test_half_of_a_step_that_is_nothing_beside_the_unknown_is_not_halved():
+    """1.6e-10 of it is, and does not help; then the next correction is tried."""
+    rest = iter((1.0, 1.6e-10, 3e-10, 3e-10, 3e-10))
+    status, n, _, _, _, seen, _ = solve((lambda x: next(rest), lambda x: 1.0), 3, newton_tol=1e-30)
+    assert (status, n, len(seen)) == (NEWTON_CAP, 3, 5)
+
+
 def test_newtons_method_ends_at_round_off_after_three_that_do_not_help():
     """Changes far below 1e-10 of the unknown that are not halved: three in a row, from then on."""
     left = {

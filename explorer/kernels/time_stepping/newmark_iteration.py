@@ -150,7 +150,7 @@ def newton(problem: Problem, part: Part, work: Workspace) -> tuple[int, int, flo
             if at_round_off(change, size, still):
                 return SUCCESS, iterations, norm, ratio
         # line search: half the way back, until |r| or |r' dx| falls
-        if iterations > 0 and not norm <= norm_before and change > 1e-10 * size:
+        if not norm <= norm_before and change > 1e-10 * size:
             left = 0.0
             for i in range(n):
                 left += dx[i] * r[i]
