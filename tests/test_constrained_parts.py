@@ -6,9 +6,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from loops import for_each
 from plain import plain
 
 stepping = plain("time_stepping.constrained_step")
+iterating = plain("time_stepping.constrained_alpha_iteration")
 
 
 def test_an_iterate_moves_to_what_was_found_and_tells_its_largest_change(monkeypatch):
@@ -42,3 +44,27 @@ def test_an_iterate_moves_to_what_was_found_and_tells_its_largest_change(monkeyp
         assert (levels.P.tolist(), levels.gamma.tolist()) == (v_free[n:].tolist(), dq[n:].tolist())
         assert levels.shift.tolist() == dq[:n].tolist()
         assert filled[-1] == ("inp", 2.5, iterate.q, iterate.v, n)
+
+
+@for_each("unit", [1e-9, 1.0, 1e9])
+@for_each("interpolated", [False, True])
+def test_accelerations_move_with_the_state_and_tell_how_large_they_are(interpolated, unit):
+    """d and v follow by beta h^2 and gamma h; lam by what the mean of the forces is divided by."""
+    rng, n, h = np.random.default_rng(0), 3, 0.1
+    method = SimpleNamespace(
+        alpha_m=0.2, alpha_f=0.4, beta=0.3, gamma=0.6, interpolated=interpolated
+    )
+    dx, v0 = unit * rng.normal(size=n + 2), 1e-3 * unit * rng.normal(size=n)
+    a, d, v, lam = (unit * rng.normal(size=size) for size in (n, n, n, 2))
+    work = SimpleNamespace(a=a.copy(), d=d.copy(), v=v.copy(), lam=lam.copy(), dx=dx)
+    problem = SimpleNamespace(method=method, sizes=SimpleNamespace(n=n))
+    for start in (v0, 1e5 * v0):
+        record = SimpleNamespace(v=np.array([np.full(n, np.nan), start]))
+        work.a[:], work.d[:], work.v[:], work.lam[:] = a, d, v, lam
+        change, size = iterating.move(problem, record, work, SimpleNamespace(h=h, row=1))
+        assert change == pytest.approx(abs(dx[:n]).max())
+        assert size == pytest.approx(max(abs(a + dx[:n]).max(), abs(start).max() / h))
+    assert work.a == pytest.approx(a + dx[:n])
+    assert work.d == pytest.approx(d + 0.3 * h**2 * dx[:n])
+    assert work.v == pytest.approx(v + 0.6 * h * dx[:n])
+    assert work.lam == pytest.approx(lam + 0.8 / (0.6 if interpolated else 1.0) * dx[n:])

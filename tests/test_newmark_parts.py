@@ -486,3 +486,47 @@ def test_a_linear_step_is_kept_or_repeated_as_its_error_tells(monkeypatch, row, 
     np.testing.assert_array_equal(record.error, error)
     np.testing.assert_array_equal(work.true0, true0)
     np.testing.assert_array_equal(record.a, a)
+
+
+@for_each("fails", [lambda t, h: False, lambda t, h: h > 0.3, lambda t, h: t >= 0.5 and h > 0.2,
+                    lambda t, h: (t < 0.25 and h > 0.1) or h > 0.6])  # fmt: skip
+def test_a_step_that_has_no_solution_is_taken_in_halves(monkeypatch, fails):
+    """Parts fill the step without gap, each a half of a half as often as needed, and grow again."""
+    space, taken, n = whole.step.__globals__, [], 2
+
+    def newton(problem, part, work):
+        part.d1[:] = part.v1[:] = part.a1[:] = 1.0
+        return NEWTON_CAP if fails(part.t0, part.h) else SUCCESS, 1, 0.5, 0.25
+
+    monkeypatch.setitem(space, "newton", newton)
+    monkeypatch.setitem(space, "rescale", lambda *_: None)
+    monkeypatch.setitem(space, "moves_to", lambda *_: False)
+    monkeypatch.setitem(space, "commit", lambda problem, part, work: taken.append(part))
+    rows = {
+        name: np.full(2, np.nan)
+        for name in ("error", "residual", "imbalance", "parts", "iterations")
+    }
+    record = SimpleNamespace(
+        t=np.zeros(2), **{k: np.zeros((2, n)) for k in "qva"}, **rows, slip=np.zeros((2, 1))
+    )
+    work = SimpleNamespace(
+        x=np.zeros(n), state=[SimpleNamespace(c_d=1.0, c_v=1.0, c_a=1.0)], a_moved=None,
+        **{f"part_{k}": np.zeros(n) for k in "dva"},
+    )  # fmt: skip
+    problem = SimpleNamespace(
+        grid=SimpleNamespace(even=True), springs=SimpleNamespace(committed=np.array([0.5]))
+    )
+    assert whole.step(problem, record, work, 0, 1.0, 1.0) == SUCCESS
+    reached = 0.0
+    for part in taken:
+        assert part.t0 == reached
+        assert (part.t0 / part.h) % 1 == 0, "where a part of this length may begin"
+        reached += part.h
+        assert part.t1 == reached
+        longer = 2 * part.h
+        assert longer > 1 or (part.t0 / longer) % 1 or fails(part.t0, longer)
+    assert reached == 1.0
+    assert record.parts[1] == len(taken)
+    assert (record.residual[1], record.imbalance[1]) == (0.5, 0.25)
+    assert record.iterations[1] >= len(taken)
+    assert record.slip[1] == 0.5

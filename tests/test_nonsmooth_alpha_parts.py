@@ -242,3 +242,37 @@ def test_gaps_and_constraints_of_a_position_are_those_where_it_leads(monkeypatch
     np.testing.assert_allclose(work.d, d + tried[-1], rtol=1e-12)
     assert record.residuals[2, 0] == pytest.approx(0.2)
     assert not work.zero.any()
+
+
+@for_each("level", [INSIDE, VELOCITY])
+@for_each("seed", range(4))
+def test_the_end_of_a_step_is_written_with_its_impulses(seed, level):
+    """Of a force on the right of M a = F + G' z the impulse is its mean over the step."""
+    case = Case(seed, level)
+    work, step, rng, m = case.work, case.step, case.rng, 2
+    before, z, act = work.force_before, work.problem.z, work.problem.act
+    before[:] = [0.0, *rng.uniform(0, 1, NC - 1)]
+    old, out = before.copy(), case.problem.bundles.out
+    out[:] = rng.normal(size=out.size)
+    row = step.row + 1
+    record = SimpleNamespace(
+        **{name: np.zeros((row + 1, N)) for name in "qva"}, active=np.zeros((row + 1, NC), int),
+        **{name: np.zeros((row + 1, NC)) for name in ("p", "gap", "gap_dot")},
+    )  # fmt: skip
+    assert whole.keep(case.problem, record, work, step, m)
+    p = np.zeros(NC)
+    for k, c in enumerate(act[:m]):
+        p[c] = step.h * (0.4 * old[c] + 0.6 * z[k]) if level == INSIDE else z[k]
+    assert record.p[row] == pytest.approx(p)
+    assert record.active[row].tolist() == [2 * int(x > 0) for x in p]
+    assert record.gap[row].tolist() == out[:NC].tolist()
+    assert record.gap_dot[row] == pytest.approx(out[NC : 2 * NC] + case.A @ work.v1)
+    for name in "qva":
+        wanted = {"q": work.d1, "v": work.v1, "a": work.a1}[name]
+        assert getattr(record, name)[row].tolist() == wanted.tolist()
+    expected = old.copy()
+    if level == INSIDE:
+        expected[act[:m]] = z[:m]
+    assert before.tolist() == expected.tolist()
+    work.a1[0] = np.nan
+    assert not whole.keep(case.problem, record, work, step, m)

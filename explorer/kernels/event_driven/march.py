@@ -76,7 +76,7 @@ def start(
         watch[j].nearest = np.inf
     for j in range(surfaces.watch.size):
         here, history = surfaces.watch[j], surfaces.history[j]
-        here.sign, here.shift, here.arm, here.nearest, here.miss_at = 0.0, 0.0, 0, 0.0, 0.0
+        here.sign, here.shift, here.arm, here.nearest = 0.0, 0.0, 0, 0.0
         history.value, history.size, history.crossed, history.quick = 0.0, 0.0, 0.0, 0
     release(problem, surfaces)
     state[0].fired, state[0].dependent = -2, 0
