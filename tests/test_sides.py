@@ -1,0 +1,98 @@
+"""On which side of a surface a formula is held, as Python runs its kernels."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from plain import plain
+
+from explorer.kernels.event_driven.records import ARMED, LEAVING, PASSED
+
+sides = plain("event_driven.sides")
+UNTOUCHED = -9
+
+
+def surface(u=0.0, later=0.0, size=0.0, quick=0, whole=False, now=0):
+    """Return two surfaces, of which the second has had the value u; `later` stands in `out`."""
+    one = np.zeros(2, [("now", int), ("place", int)]).view(np.recarray)
+    one.place, one.now = [7, 8], [0, now]
+    problem = SimpleNamespace(
+        sides=one, inp=np.full(12, np.nan), out=np.array([np.nan, np.nan, np.nan, later]),
+        sizes=SimpleNamespace(n_x=3),
+    )  # fmt: skip
+    watch = [
+        SimpleNamespace(arm=UNTOUCHED, shift=9.0, sign=0.0, nearest=0.0, falling=9) for _ in "ab"
+    ]
+    history = [SimpleNamespace(value=u, size=size, quick=quick, whole=int(whole)) for _ in "ab"]
+    functions = SimpleNamespace(table="table")
+    return problem, SimpleNamespace(watch=watch, history=history, inverse=9, functions=functions)
+
+
+def test_formulas_are_looked_at_where_the_state_is(monkeypatch):
+    problem, surfaces = surface()
+    told = []
+    monkeypatch.setitem(sides.look.__globals__, "evaluate", lambda *given: told.append(given))
+    sides.look(problem, surfaces, 2.0, np.array([3.0, 4.0, 5.0]))
+    ((table, which, inp, out),) = told
+    assert (table, which) == ("table", 0)
+    assert inp is problem.inp
+    assert inp[:4].tolist() == [2, 3, 4, 5]
+    assert np.isnan(inp[4:]).all()
+    assert out is problem.out
+
+
+@pytest.mark.parametrize(
+    ("given", "side", "arm", "shift"),
+    [
+        ({"u": 0.5, "later": 0.4}, 1, ARMED, 0.0),
+        ({"u": -0.5, "later": 0.4}, -1, ARMED, 0.0),
+        ({"u": 1e-9, "later": -2.0, "size": 1.0}, 1, ARMED, 0.0),
+        ({"u": 0.0, "later": 0.2}, 1, LEAVING, 0.0),
+        ({"u": 0.0, "later": -0.2}, -1, LEAVING, 0.0),
+        ({"u": 1e-13, "later": -1e-3, "size": 1.0}, -1, LEAVING, -1e-13),  # on its way back
+        ({"u": 1e-13, "later": 1e-3, "size": 1.0}, 1, LEAVING, 0.0),
+        ({"u": 1e-13, "later": 1.0001e-13, "size": 1.0}, None, UNTOUCHED, 9.0),  # round-off
+        ({"u": 0.0, "later": 0.0, "size": 1.0}, None, UNTOUCHED, 9.0),
+        ({"u": 1e-7, "later": 1.0, "quick": 3}, None, UNTOUCHED, 9.0),  # too often too soon
+        ({"u": 1e-5, "later": 1.0, "quick": 3}, 1, ARMED, 0.0),
+        ({"u": 1e-7, "later": 1.0, "quick": 2}, 1, ARMED, 0.0),
+        ({"u": 2.3, "later": 2.4, "whole": True}, 5, ARMED, 0.0),  # floor(u) = 2
+        ({"u": 1.8, "later": 1.9, "whole": True}, 3, ARMED, 0.0),
+        ({"u": 2.0, "later": 2.1, "whole": True}, 5, LEAVING, 0.0),
+        ({"u": 2.0, "later": 1.9, "whole": True}, 3, LEAVING, 0.0),
+        ({"u": -0.2, "later": -0.3, "whole": True}, -1, ARMED, 0.0),
+    ],
+)
+def test_a_side_is_held_where_u_is_clear_of_zero_or_leaves_it(monkeypatch, given, side, arm, shift):
+    problem, surfaces = surface(**given)
+    assert sides.catch(problem, surfaces, 1) == (side is not None)
+    watch = surfaces.watch[1]
+    assert (problem.sides.now[1], watch.arm) == (side or 0, arm)
+    assert watch.shift == pytest.approx(shift, abs=0.0)
+    size = max(abs(given["u"]), abs(given["later"]), given.get("size", 0), given.get("whole", 0))
+    assert surfaces.history[1].size == size
+    assert surfaces.watch[0].arm == UNTOUCHED
+    if side is not None:
+        assert problem.inp[8] == side
+        assert problem.inp[9 + 1] == 1 / size
+        assert watch.sign == (1.0 if side > 0 or given.get("whole") else -1.0)
+        assert (watch.nearest, watch.falling) == (np.inf, 0)
+
+
+def test_what_is_held_or_has_no_size_is_left_as_it_is(monkeypatch):
+    for given in ({"u": -1.0, "now": 1}, {}, {"u": np.inf}, {"u": 1.0, "later": np.nan, "now": -1}):
+        problem, surfaces = surface(**given)
+        assert sides.catch(problem, surfaces, 1)
+        assert problem.sides.now[1] == given.get("now", 0)
+        assert surfaces.watch[1].arm == UNTOUCHED
+
+
+def test_sides_are_released_together(monkeypatch):
+    problem, surfaces = surface(now=-1)
+    assert not sides.free(problem)
+    sides.release(problem, surfaces)
+    assert sides.free(problem)
+    assert problem.inp[7:9].tolist() == [0, 0]
+    assert [one.arm for one in surfaces.watch] == [PASSED, PASSED]
