@@ -22,8 +22,8 @@ from explorer import cache
 
 ROOT = Path(__file__).parents[1]
 MARKS = ("-m", "not browser and not quiet", "-p", "no:cacheprovider", "-q")
-SHORT = "1"  # seconds of the processor for a test of which nothing is compiled
-QUICK = 20  # seconds of the processor in which a mutant is tried where all is imported
+SHORT = "0.5"  # seconds of the processor for a test of which nothing is compiled
+QUICK = 10  # seconds of the processor in which a mutant is tried where all is imported
 SILENT = 900.0  # seconds after which a server that has not answered is given up
 LONG = 60.0  # seconds of the processor, beside those of compiling, in which a test has ended
 SURE = 4.0  # times faster it ends as the project stands

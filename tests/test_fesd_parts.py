@@ -190,7 +190,7 @@ def test_an_element_is_loaded_as_it_was_solved(monkeypatch):
 def test_multipliers_move_to_their_solution_and_slopes_with_them(part):
     """A part of the way; all of the way they are what was found, and at a bound exactly there."""
     rng, s, n, nv = np.random.default_rng(0), 2, 3, 40
-    K, V, z = rng.normal(size=(s, n)), rng.uniform(size=(s, nv)), rng.uniform(size=s * nv)
+    K, V, z = rng.normal(size=(s, n)), 100 * rng.normal(size=(s, nv)), rng.uniform(size=s * nv)
     z[::5], z[1::5] = 0.3 * fixed.SNAP, 1 - 0.3 * fixed.SNAP
     columns, change = rng.normal(size=(s * nv, s * n)), rng.normal(size=s * n)
     step = SimpleNamespace(
@@ -201,6 +201,6 @@ def test_multipliers_move_to_their_solution_and_slopes_with_them(part):
     z[::5], z[1::5] = 0.0, 1.0
     z = z.reshape(s, nv)
     expected = K.ravel() + part * (change + (z - V).ravel() @ columns)
-    np.testing.assert_allclose(step.unknowns.K.ravel(), expected, atol=1e-12)
-    np.testing.assert_allclose(step.unknowns.V, V + part * (z - V), atol=1e-15)
+    np.testing.assert_allclose(step.unknowns.K.ravel(), expected, atol=1e-10)
+    np.testing.assert_allclose(step.unknowns.V, V + part * (z - V), atol=1e-13)
     assert part < 1 or step.unknowns.V.tolist() == z.tolist()
