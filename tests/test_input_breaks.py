@@ -61,6 +61,15 @@ def test_fesd_cuts_its_grid_where_inputs_change(make, values, form, h):
     )
 
 
+def test_a_homotopy_finds_the_same_elements():
+    """`fesd_reference` knows the cut intervals, and which inputs hold at their ends."""
+    u = ex.Input.constant(GRID, [1, 0.5, 0.2, -4])
+    run = ex.simulate(sliding(), ex.FESD(h=0.2), x0=[0, 0.7], u=u)
+    found = ex.study.fesd_reference(run, intervals=4)  # 0.2, 0.3, 0.4, 0.6
+    assert found.difference < 1e-9
+    assert len(found.alpha) == 8
+
+
 def test_a_function_that_jumps_over_its_zero_switches_at_the_break():
     """The follower turns at once, for both schemes; where nothing changes there is no event."""
     u = ex.Input.constant(GRID, [1, -0.1, 0.1, 0.2])

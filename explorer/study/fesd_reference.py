@@ -111,8 +111,8 @@ def fesd_reference(solution: Solution, *, intervals: int | None = None) -> FesdR
     x, t = march.states[0], 0.0
     solved: list[tuple[np.ndarray, ...]] = []
     blocks: list[dict[str, float]] = []
-    for count in numbers.tolist():
-        span = min(march.options.h, march.t_end - t)
+    spans = np.diff(march.ends, prepend=0.0)[: len(numbers)]
+    for count, span in zip(numbers.tolist(), spans.tolist(), strict=True):
         one = _solved(march, x, t, span, count)
         states, alpha, h = one.parts()
         solved.append((states[1:], alpha, t + np.cumsum(h)))
@@ -220,10 +220,12 @@ class _Interval:
         count, nz, method = self.count, len(z), self.march.method
         K, alpha, lam_n, lam_p, h = self.split(z)
         X, t, dX, dt = self._points(K, h, method.A, method.c)
-        f = march.along(compiled.flow, t.ravel(), X.reshape(-1, n), alpha.reshape(-1, nc))
+        begin = np.full(count * s, self.t0)  # of the inputs: a stage may lie where they change
+        f = march.along(compiled.flow, t.ravel(), X.reshape(-1, n), alpha.reshape(-1, nc), begin)
         f = f.reshape(count, s, -1)
         Y, u, dY, du = self._points(K, h, method.at, method.where)
-        c = march.along(compiled.switching, u.ravel(), Y.reshape(-1, n), np.zeros((count * s, nc)))
+        none = np.zeros((count * s, nc))
+        c = march.along(compiled.switching, u.ravel(), Y.reshape(-1, n), none, begin)
         c = c.reshape(count, s, -1)
         ends = self.ends
         at = [

@@ -173,7 +173,7 @@ class Layout:
     columns: np.ndarray | slice
     gather: np.ndarray
     which: dict[str, np.ndarray]
-    places: dict[tuple[int | str, ...], np.ndarray]
+    places: dict[tuple[int, tuple[str, ...]], np.ndarray]
     fits: dict[float, bool]
     grids: dict[float, np.ndarray]
 
@@ -240,9 +240,9 @@ class Drive:
 
     def places_in(self, system: TakesInputs, first: int = 0) -> np.ndarray:
         """Return the places of the parameters that change, (m,) int64; rho begins at `first`."""
-        key, kept = (first, *system.parameters), self.layout.places
+        names, kept = (*system.parameters,), self.layout.places
+        key = first, names
         if key not in kept:
-            names = key[1:]
             kept[key] = np.array([first + names.index(name) for name in self.names], np.int64)
         return kept[key]
 
