@@ -61,6 +61,28 @@ def test_fesd_cuts_its_grid_where_inputs_change(make, values, form, h):
     )
 
 
+FROZEN = [
+    (ball, VALUES * 3),
+    (block, [2, 4, 1, -5]),
+    (belt, [0.5, -0.3, 0.2, 0.1]),
+    (thermostat, [0.1, 0.3, -0.2, 0.4]),
+]
+
+
+@for_each(("make", "values"), FROZEN)
+def test_inputs_are_those_of_physical_time_where_time_is_frozen(make, values):
+    """Impacts, friction and hysteresis by FESD: the same events as by EventDriven."""
+    for u in (ex.Input.constant(GRID, values), ex.Input.linear(GRID, [*values, 0.3])):
+        run = ex.simulate(make(), ex.FESD(h=0.05, stages=3), u=u)
+        known = ex.simulate(make(), FINE, u=u)
+        assert end(run) == pytest.approx(end(known), abs=1e-7)
+        assert [(e.kind, round(e.t, 6)) for e in run.events if e.kind != "event"] == [
+            (e.kind, round(e.t, 6)) for e in known.events if e.kind != "event"
+        ]
+        assert len(run.events) == len(known.events)
+        assert run.certificate.ok, str(run.certificate)
+
+
 def test_a_homotopy_finds_the_same_elements():
     """`fesd_reference` knows the cut intervals, and which inputs hold at their ends."""
     u = ex.Input.constant(GRID, [1, 0.5, 0.2, -4])

@@ -370,8 +370,6 @@ def test_bad_inputs_are_refused():
     moving.contact(ex.Contact("3 + u - y", e=0, name="ceiling"))
     with pytest.raises(ex.BadModel, match=r"jumps from interval to interval.*Use Input\.linear"):
         ex.simulate(moving, FINE, u=constant([0, 0.5, 1.2], [0, 1]))
-    with pytest.raises(ex.NotApplicable, match="stands still"):
-        ex.simulate(ball(), ex.FESD(h=0.1), u=constant([0, 0.6, 1.2], [1, 2]))
     with pytest.raises(ex.BadModel, match="has no potential"):
         system.potential = "u*x"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import sympy as sp
 
@@ -10,7 +12,7 @@ from explorer.compiled.compiling import compile_system
 from explorer.compiled.remade import Recipe, Remade
 from explorer.compiled.switched import Switched, compile_switched
 from explorer.reformulations.time_freezing import FrozenSystem
-from explorer.systems import MechanicalSystem
+from explorer.systems import MechanicalSystem, System
 from explorer.types import Reals
 
 __all__ = ["OBSERVED", "Frozen", "compile_frozen"]
@@ -75,6 +77,12 @@ class Frozen(Remade):
         inp = compiled.input(rho)
         inp[1 : 1 + self.n_x] = x0
         compiled.check(inp)
+
+    def driven(self, system: System) -> Frozen:
+        """Return the same functions for the same system with a drive."""
+        other = copy.copy(self)
+        other.system = system
+        return other
 
 
 def compile_frozen(frozen: FrozenSystem) -> Frozen:

@@ -86,9 +86,9 @@ class Switched(Drivable, Remade):
         self._start = Bundle(self._args, [*start, *_jacobian(start, rho)])
 
     def _bundle(self, outputs: Sequence[Expr]) -> Bundle:
-        return self._held(Bundle(self._args, outputs))
+        return self.behind(Bundle(self._args, outputs))
 
-    def _held(self, bundle: Bundle) -> Bundle:
+    def behind(self, bundle: Bundle) -> Bundle:
         """Return a bundle behind the inputs, if there are any along time."""
         return held(bundle, self.system, len(self._args) - self.n_rho)
 
@@ -100,24 +100,24 @@ class Switched(Drivable, Remade):
         for name in ("tangents", "plain", "surface_rates"):
             vars(other).pop(name, None)
         if self.cost is not None:
-            other.cost = other._held(self.cost)
+            other.cost = other.behind(self.cost)
         return other
 
     @property
     def flow(self) -> Bundle:
         """f, f_x, f by the multipliers, f_t."""
-        return self._held(self._native[0])
+        return self.behind(self._native[0])
 
     @property
     def switching(self) -> Bundle:
         """c, c_x, c_t."""
-        return self._held(self._native[1])
+        return self.behind(self._native[1])
 
     @functools.cached_property
     def tangents(self) -> tuple[Bundle, Bundle]:
         """f and c with the derivatives that the march needs, then those by rho."""
         if self._undriven is not None:
-            return tuple(map(self._held, self._undriven.tangents))  # type: ignore[return-value]
+            return tuple(map(self.behind, self._undriven.tangents))  # type: ignore[return-value]
         counts = self.n_x, self.n_c
         return tuple(  # type: ignore[return-value]
             self._bundle([*part, *_jacobian(part[:count], self._rho)])
@@ -137,14 +137,14 @@ class Switched(Drivable, Remade):
     def plain(self) -> tuple[Bundle, Bundle]:
         """f and dc/dt, without derivatives."""
         if self._undriven is not None:
-            return tuple(map(self._held, self._undriven.plain))  # type: ignore[return-value]
+            return tuple(map(self.behind, self._undriven.plain))  # type: ignore[return-value]
         return self._bundle(self._outputs[0][: self.n_x]), self._bundle(self._rates)
 
     @functools.cached_property
     def surface_rates(self) -> Bundle:
         """dc/dt (n_c,), and its derivatives by t, x, multipliers and parameters."""
         if self._undriven is not None:
-            return self._held(self._undriven.surface_rates)
+            return self.behind(self._undriven.surface_rates)
         n, rates = self.n_x, self._rates
         t, x = self._args[:1], self._args[1 : 1 + n]
         chosen = self._args[1 + n : 1 + n + self.n_sel]

@@ -22,7 +22,6 @@ from explorer.certificate import Check
 from explorer.codes import SUCCESS
 from explorer.compiled import Switched, compile_switched
 from explorer.compiled.frozen import Frozen, compile_frozen
-from explorer.errors import NotApplicable
 from explorer.kernels.fesd.collocation import TABLEAUX
 from explorer.parameters import knob
 from explorer.reformulations.hysteresis import hysteresis
@@ -159,10 +158,11 @@ class FESD(Picks, Scheme):
         self, system: StepSystem | MechanicalSystem | HybridSystem
     ) -> Switched | Frozen:
         """Return the system with the multipliers of this representation."""
-        if isinstance(system, MechanicalSystem):
-            return compile_frozen(time_freezing(system))
-        if isinstance(system, HybridSystem):
-            return compile_frozen(hysteresis(system))
+        if isinstance(system, (MechanicalSystem, HybridSystem)):
+            base = system if system.drive is None else system.base
+            freeze = time_freezing if isinstance(base, MechanicalSystem) else hysteresis
+            compiled = compile_frozen(freeze(base))  # type: ignore[arg-type]
+            return compiled if system.drive is None else compiled.driven(system)
         return compile_switched(system, self.representation == "stewart")
 
     @property
@@ -221,7 +221,6 @@ class FESD(Picks, Scheme):
             If several contacts close at the same time.
         """
         if isinstance(compiled, Frozen):
-            _check_frozen(compiled.system)
             start = compiled.start(rho)[0]
             for part, given in ((slice(compiled.n), q0), (slice(compiled.n, None), v0)):
                 start[part] = start[part] if given is None else given
@@ -239,12 +238,3 @@ class FESD(Picks, Scheme):
         if wrt is not None and run.code == SUCCESS:
             run.tangents = Tangents(run, wrt, seeds)
         return run.trajectory(t_eval)
-
-
-def _check_frozen(system: System) -> None:
-    """Refuse inputs that change where time stands still at impacts."""
-    if system.drive is not None and len(system.drive.breaks):
-        raise NotApplicable(
-            f"FESD integrates '{system.name}' in a time that stands still at events, and takes no "
-            "inputs that change there. Use EventDriven, or a constant input."
-        )

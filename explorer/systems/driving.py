@@ -20,7 +20,7 @@ from explorer.systems.base import System
 from explorer.systems.drive import Drive, Input, Layout, laid_out, ramp, schedule, slots
 from explorer.systems.lagrangian import LagrangianSystem
 
-__all__ = ["along", "driven", "redriven", "undriven"]
+__all__ = ["along", "copied", "driven", "redriven", "undriven"]
 
 S = TypeVar("S", bound=System)
 T = TypeVar("T")
@@ -45,7 +45,7 @@ def driven(system: S, u: object, t_end: float) -> tuple[S, dict[str, float]]:
     base, layout = _laid_out(origin, moving, t_end)
     drive = Drive(moving, layout, layout.filled(moving.values()))
     # a closed form is that of constant inputs
-    return _copied(base, made={}, exact=None, drive=drive, base=base), fixed
+    return copied(base, made={}, exact=None, drive=drive, base=base), fixed
 
 
 def _laid_out(system: S, moving: Mapping[str, Input], t_end: float) -> tuple[S, Layout]:
@@ -65,7 +65,7 @@ def _laid_out(system: S, moving: Mapping[str, Input], t_end: float) -> tuple[S, 
     return kept[key]
 
 
-def _copied(system: S, **changes: object) -> S:
+def copied(system: S, **changes: object) -> S:
     """Return a copy with other attributes."""
     other: S = object.__new__(type(system))
     own = vars(system).copy()  # quicker than to fill one
@@ -80,7 +80,7 @@ def redriven(system: S, inputs: Mapping[str, Input]) -> S:
     assert drive is not None
     signals = {**drive.inputs, **inputs}
     values = drive.layout.filled(signals.values())
-    return _copied(system, made={}, drive=Drive(signals, drive.layout, values))
+    return copied(system, made={}, drive=Drive(signals, drive.layout, values))
 
 
 def along(system: System, formula: sp.Expr) -> sp.Expr:
@@ -126,7 +126,7 @@ def _ramped(system: S, linear: tuple[str, ...]) -> S:
                 f"'{system.name}' has a symbol {taken[0]!r}, a name that a linear input needs. "
                 "Rename it, or use Input.constant."
             )
-        other = _copied(system, made={}, base=system)
+        other = copied(system, made={}, base=system)
         changes = {sp.Symbol(name): ramp(name) for name in linear}
         for key, value in vars(system).items():
             if key not in _NO_FORMULAS:

@@ -41,20 +41,16 @@ class Formulas:
         Inputs are those of the intervals of the times `begin`, by default of t: of two equal times
         that follow each other, the first one lies before a break.
         """
-        out, schedule = np.empty((len(t), native.size)), schedule_of(self.compiled.system)
-        if schedule is not None and begin is not None and len(t):
-            which = schedule.intervals(begin)
-            for k in np.unique(which):
-                rows = which == k
-                with schedule.holding(int(k)):
-                    out[rows] = self._evaluated(native, t[rows], x[rows], chosen[rows])
-            return out
-        left = before_breaks(t)
-        if schedule is None or begin is not None or not left.any():
+        schedule = schedule_of(self.compiled.system)
+        if schedule is None or not len(t):
             return self._evaluated(native, t, x, chosen)
-        out[~left] = self._evaluated(native, t[~left], x[~left], chosen[~left])
-        with schedule.holding(-2):
-            out[left] = self._evaluated(native, t[left], x[left], chosen[left])
+        decided = np.where(before_breaks(t), -2, -1)  # by the time
+        which = decided if begin is None else schedule.intervals(begin)
+        out = np.empty((len(t), native.size))
+        for k in np.unique(which):
+            rows = which == k
+            with schedule.holding(int(k)):
+                out[rows] = self._evaluated(native, t[rows], x[rows], chosen[rows])
         return out
 
     def _evaluated(

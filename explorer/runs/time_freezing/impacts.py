@@ -13,7 +13,8 @@ from explorer.compiled.frozen import OBSERVED
 from explorer.results.event import LocatedEvent
 from explorer.runs.fesd.elements import Elements
 from explorer.runs.fesd.joined import shortened
-from explorer.runs.time_freezing.march import STILL, Freezing, Happened, Jump
+from explorer.runs.time_freezing.legs import STILL
+from explorer.runs.time_freezing.march import Freezing, Happened, Jump
 from explorer.runs.time_freezing.simultaneous_impacts import Response, Struck, newton
 from explorer.status import Status
 
@@ -311,7 +312,7 @@ class Impacts(Freezing):
         system, n, count = self.compiled.system, self.compiled.n, len(x)
         nc = len(system.contacts)
         found = self.observed(x, chosen)
-        flow = self.elements.rates(np.zeros(count), x, chosen)
+        flow = self.elements.rates(np.zeros(count), x, chosen, self.begins(x))
         pace = flow[:, -1]
         running = pace > 0
         pace = np.where(running, pace, 1.0)[:, None]

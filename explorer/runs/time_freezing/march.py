@@ -1,34 +1,27 @@
-"""A run in pseudo-time, marched until its clock has reached the end, and read in physical time."""
+"""A run in pseudo-time, read in physical time."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
-from explorer.codes import ACCUMULATION, CHATTERING, ELEMENT_CAP, NEWTON_CAP, NO_ACTIVE_SET, SUCCESS
-from explorer.compiled.frozen import OBSERVED, Frozen
+from explorer.compiled.frozen import OBSERVED
+from explorer.compiled.held import before_breaks
 from explorer.compiled.observe import observe
 from explorer.errors import BadValue
 from explorer.results.solution import Solution
-from explorer.runs.fesd.elements import Elements
-from explorer.runs.fesd.joined import join
-from explorer.runs.fesd.options import Options
-from explorer.runs.fesd.run import taken
-from explorer.runs.steps import steps
+from explorer.runs.time_freezing.legs import STILL, Legs
 from explorer.status import Status
 from explorer.types import Reals
 
 __all__ = ["Freezing", "Happened", "Jump"]
 
-_LEGS = 200
 _TURNS = 3  # Newton iterations for the pseudo-time of a physical one
-_FINER, _FINEST = 1e-2, 4  # steps where Newton's method has failed
 _ROUND_OFF = 1e-15  # of the span: physical time that is none
-STILL = 1e-9  # the clock of an element that is frozen runs slower
 
 
 @dataclass(frozen=True)
@@ -52,7 +45,7 @@ class Jump:
 Happened: TypeAlias = list[tuple[Jump, list[tuple[str, int]]]]  # and the events of each
 
 
-class Freezing(ABC):
+class Freezing(Legs):
     """One run, in both times.
 
     Attributes
@@ -61,91 +54,6 @@ class Freezing(ABC):
         The run in pseudo-time.
     counts : elements, switches, Newton iterations
     """
-
-    def __init__(
-        self, compiled: Frozen, options: Options, rho: Reals, t_end: float, *, scheme: object = None
-    ) -> None:
-        self.compiled, self.options, self.scheme, self.t_end = compiled, options, scheme, t_end
-        self.rho = np.asarray(rho, float)
-        self.nearest = np.inf  # no guard nearly fires: none is watched
-        steps(options.h, t_end, 1, 1)  # refuses a span that is shorter than h
-
-    # -- pseudo-time --------------------------------------------------------------------------
-
-    def go(self, start: np.ndarray) -> None:
-        """March until the clock has reached the end."""
-        compiled = self.compiled.switched
-        legs: list[Elements] = []
-        x, rho = self.begin(start)
-        clock, span, small = 0.0, self.t_end, 0
-        self.status_code = SUCCESS
-        row = (self.options.stages + 1) * (compiled.n_x + compiled.n_sel) * self.options.elements
-        while clock < self.t_end * (1 - 1e-14):
-            if sum(len(leg.times) for leg in legs) > self.options.max_elements:
-                self.status_code = ELEMENT_CAP
-                break
-            if len(legs) == _LEGS:
-                self.status_code = self.status_code or CHATTERING
-                break
-            options = replace(self.options, h=self.options.h * _FINER**small)
-            span = 4 * options.h if small else max(span, options.h)
-            intervals = steps(options.h, span, row, compiled.n_x)
-            leg = Elements(
-                compiled, options, rho, intervals * options.h, intervals, scheme=self.scheme
-            )
-            leg.go(x)
-            amended = self.amend(leg, clock)
-            if amended is not None:
-                x, more = amended
-                legs += more
-                clock, small, self.status_code = float(x[-1]), 0, SUCCESS
-                span = max(span - leg._end, 10 * self.options.h)
-                continue
-            legs.append(leg)
-            x, self.status_code = leg.states[-1], leg.code
-            if leg.code in (NEWTON_CAP, NO_ACTIVE_SET) and small < _FINEST:
-                small += 1  # a contact that opens without speed may take small steps
-            elif leg.code in (SUCCESS, ACCUMULATION):
-                rate = max((x[-1] - clock) / max(leg._end, 1e-300), 0.02)
-                small, span = 0, 1.02 * (self.t_end - x[-1]) / rate
-            else:
-                break
-            clock = float(x[-1])
-        if clock >= self.t_end * (1 - 1e-14):
-            self.status_code = SUCCESS
-        self.elements = join(legs)
-        self.elements.states[0, : len(start)] = start
-        self._cut()
-
-    def amend(self, leg: Elements, clock: float) -> tuple[np.ndarray, list[Elements]] | None:
-        """Return where a run goes on instead of by `leg`, and its elements up to there, if so."""
-        return None
-
-    def lawful(self, count: int) -> int:
-        """Return how many of the first `count` elements keep to what the laws need."""
-        return count
-
-    def _cut(self) -> None:
-        """Leave out what lies behind the end."""
-        e = self.elements
-        beyond = np.flatnonzero(e.states[1:, -1] >= self.t_end * (1 - 1e-14))
-        count = beyond[0] + 1 if len(beyond) else len(e.times)
-        lawful = self.lawful(count)
-        if lawful < count:
-            count, beyond = lawful, beyond[:0]
-        for name in ("slopes", "mult", "times", "places"):
-            setattr(e, name, getattr(e, name)[:count])
-        e.states = e.states[: count + 1]
-        phases = e.places[-1, 1] + 1 if count else len(e.phases.t)
-        e.phases = taken(e.phases, slice(phases))
-        e.counts[:2] = count, phases - 1
-        self.counts = e.counts
-        self.clock = e.states[:, -1]
-        self.t_last = min(float(self.clock[-1]), self.t_end)
-        if len(beyond):
-            self.t_last = self.t_end
-        self.still = (np.abs(e.slopes[:, :, -1]) < STILL).all(axis=1)
-        self.running = np.flatnonzero(~self.still)
 
     @property
     def status(self) -> Status:
@@ -184,10 +92,6 @@ class Freezing(ABC):
     # -- what a kind of system brings ---------------------------------------------------------
 
     @abstractmethod
-    def begin(self, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the start in pseudo-time, and all parameters."""
-
-    @abstractmethod
     def happens(self, jump: Jump) -> list[tuple[str, int]]:
         """Return the events at a jump: kind, and number of the contact or mode."""
 
@@ -224,10 +128,24 @@ class Freezing(ABC):
             x, chosen, which = e.sample(s, exact=True)
         return x, chosen, which
 
+    def begins(self, x: np.ndarray) -> np.ndarray:
+        """Return a pseudo-time in the interval of the inputs of each state (k,), by its clock.
+
+        Of two states that follow each other at one time the first one lies before a break.
+        """
+        drive = self.compiled.system.drive
+        if drive is None:
+            return np.zeros(len(x))
+        clock = x[:, -1] + np.where(before_breaks(x[:, -1]), -1e-9, 1e-9) * self.t_end
+        firsts = np.array([0.0, *self.ends])
+        k = np.searchsorted(drive.breaks, clock)
+        return np.asarray(firsts[np.minimum(k, len(firsts) - 1)])  # the run may end early
+
     def observed(self, x: np.ndarray, chosen: np.ndarray) -> dict[str, np.ndarray]:
         """Return what `OBSERVED` says, (k, n_c) each, at states in pseudo-time."""
-        native, k = self.compiled.observed, len(self.compiled.frozen.held)
-        out = self.elements.along(native, np.zeros(len(x)), x, chosen)
+        native = self.elements.compiled.behind(self.compiled.observed)
+        k = len(self.compiled.frozen.held)
+        out = self.elements.along(native, np.zeros(len(x)), x, chosen, self.begins(x))
         return {name: out[:, i * k : (i + 1) * k] for i, name in enumerate(OBSERVED)}
 
     def gaps(self, t: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

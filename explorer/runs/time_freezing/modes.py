@@ -62,7 +62,7 @@ class Modes(Freezing):
     ) -> dict[str, object]:
         """Return states, modes and events."""
         n, none = self.compiled.n_x, np.zeros((len(x), 0))
-        flow = self.elements.rates(np.zeros(len(x)), x, chosen)
+        flow = self.elements.rates(np.zeros(len(x)), x, chosen, self.begins(x))
         pace = np.where(flow[:, -1] > 0, flow[:, -1], 1.0)[:, None]
         mode = self.mode(phase)
         return {
