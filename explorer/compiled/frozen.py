@@ -12,7 +12,7 @@ from explorer.compiled.compiling import compile_system
 from explorer.compiled.remade import Recipe, Remade
 from explorer.compiled.switched import Switched, compile_switched
 from explorer.reformulations.time_freezing import FrozenSystem
-from explorer.systems import MechanicalSystem, System
+from explorer.systems import HybridSystem, MechanicalSystem
 from explorer.types import Reals
 
 __all__ = ["OBSERVED", "Frozen", "compile_frozen"]
@@ -78,7 +78,7 @@ class Frozen(Remade):
         inp[1 : 1 + self.n_x] = x0
         compiled.check(inp)
 
-    def driven(self, system: System) -> Frozen:
+    def driven(self, system: MechanicalSystem | HybridSystem) -> Frozen:
         """Return the same functions for the same system with a drive."""
         other = copy.copy(self)
         other.system = system
