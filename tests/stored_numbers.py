@@ -23,6 +23,8 @@ from explorer.results.solution import Solution
 FILE = Path(__file__).parent / "data" / "numbers.json"
 LEAST = 1e-9  # of its scale that a number may be off
 FACTOR = 1e3  # of what it changes where parameters are disturbed
+SMALL = 1e-10  # a number of this scale is round-off, as a residual may be,
+TINY = 1e-12  # and one that is 0 here may be this far from it elsewhere
 MOST = 1e-2  # of its scale that a number is off that says nothing
 WEYL = (math.sqrt(5) - 1) / 2
 CLOCK = ("seconds", "wall", "cpu", "seconds_each", "cost_of_run")  # measured times
@@ -151,7 +153,7 @@ def kept(runs: list[Told]) -> Kept:
     """
     found: Kept = {}
     for label, (value, scale) in runs[0].items():
-        if not all(label in run for run in runs):
+        if not all(label in run for run in runs) or 0.0 < scale < SMALL:
             continue
         spread = max(abs(run[label][0] - value) for run in runs)
         off = max(LEAST * scale, FACTOR * spread)
@@ -168,7 +170,7 @@ def differences(run: Told, wanted: Kept) -> list[str]:
     for label, stored in wanted.items():
         value, off = stored if isinstance(stored, list) else (stored, 1.5 * LEAST * abs(stored))
         now = run.get(label, (math.nan,))[0]
-        if not abs(now - value) <= off:
+        if not abs(now - value) <= off + TINY:
             found.append(f"{label} is {now:.12g}, not {value:.12g} +- {off:.1g}")
     return found
 

@@ -10,7 +10,7 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from stored_numbers import Nudge, Told
+from stored_numbers import Nudge, Told, still
 from stored_runs import answered, of_derivative
 from test_chains import chain, ladder
 from test_changing_constraints import folding
@@ -236,13 +236,28 @@ def run(name: str, nudge: Nudge) -> Told:
 
 
 def start(name: str, nudge: Nudge, given: dict) -> dict[str, Any]:
-    """Return the arguments of a run, parameters and t_end disturbed."""
+    """Return the arguments of a run, disturbed: its parameters, or else its start, and t_end."""
     system = system_of(name)
     inputs = getattr(system, "input_names", ())
     rho = {k: float(given.get(k, p.value)) for k, p in system.parameters.items() if k not in inputs}
     span = {"t_end": float(given.get("t_end", system.t_end))}
     rest = {k: x for k, x in given.items() if k not in rho and k != "t_end"}
+    if nudge is not still and not rho:
+        rest |= begun(name, nudge)
     return {"rho": nudge(rho), **rest, **nudge(span)}
+
+
+def begun(name: str, nudge: Nudge) -> dict[str, Any]:
+    """Return a start that is disturbed."""
+    _, scheme, given = RUNS[name]
+    run = ex.simulate(system_of(name), scheme, throw=False, **given)
+    moved = {}
+    for key in ("q", "v") if run.has_velocities else ("x",):
+        values = getattr(run, key)[0] if key in vars(run) or key != "x" else run.q[0]
+        moved[f"{key}0"] = [*nudge({str(k): float(x) for k, x in enumerate(values)}).values()]
+    if isinstance(system_of(name), ex.HybridSystem):
+        moved["mode0"] = run.mode_names[run.mode[0]]
+    return moved
 
 
 SLOPES: dict[str, tuple[str, str, tuple[str, ...] | None]] = {
