@@ -36,7 +36,7 @@ def simulated(name: str, scheme: str, t_end: float, nudge: Nudge) -> ex.Solution
 def drawn(figure: object) -> Told:
     """Return the numbers of a figure, and those of its still."""
     plain = figure.to_plotly_json()
-    found: dict = {"traces": len(plain["data"]), "numbers": [], "texts": []}
+    found: dict = {"traces": len(plain["data"]), "numbers": []}
     for key in ("x", "y", "z"):
         values = [np.ravel(trace[key]) for trace in plain["data"] if key in trace]
         values = [x.astype(float) for x in values if x.dtype.kind in "biuf"]
@@ -45,7 +45,7 @@ def drawn(figure: object) -> Told:
     flatten(
         [{k: x for k, x in t.items() if k not in ("x", "y", "z")} for t in plain["data"]], found
     )
-    found["numbers"], found["texts"] = np.array(found["numbers"]), " ".join(found["texts"])
+    found["numbers"] = np.array(found["numbers"])
     if len(plain["data"]):
         written = re.findall(r"-?\d+\.?\d*", still(plain))
         found["still"] = np.array(written, float)
@@ -53,7 +53,7 @@ def drawn(figure: object) -> Told:
 
 
 def flatten(part: object, found: dict) -> None:
-    """Sort what a figure holds into numbers and texts."""
+    """Add the numbers that a figure holds; its words may change."""
     if isinstance(part, dict):
         flatten([x for _, x in sorted(part.items())], found)
     elif isinstance(part, list | tuple):
@@ -63,8 +63,6 @@ def flatten(part: object, found: dict) -> None:
         flatten(part.tolist(), found)
     elif isinstance(part, bool | int | float):
         found["numbers"].append(float(part))
-    else:
-        found["texts"].append(str(part))
 
 
 def all_of(result: object, *more: object, **options: object) -> Told:
