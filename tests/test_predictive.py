@@ -90,6 +90,8 @@ def test_predictive_control_without_a_disturbance_is_the_plan(make):
     assert set(course.statuses) <= {"stationary", "at a kink"}
     assert course.instants[-1] == pytest.approx(plan.t_end, abs=1e-6)
     assert course.cost == pytest.approx(plan.objective, rel=1e-6)
+    assert course._repr_html_().count("<tr>") == len(plan.u) + 1
+    assert plan.feedback()._repr_html_().count("<tr>") == plan.u.size + 1
     assert (course.seconds[1:] > 0).all()
 
 

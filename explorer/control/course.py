@@ -12,6 +12,7 @@ from explorer.control.disturbance import Disturbance
 from explorer.control.solved import Solved
 from explorer.control.states import states_of
 from explorer.quantities import quantity
+from explorer.results.display import html
 
 __all__ = ["Course", "Decision"]
 
@@ -166,3 +167,16 @@ class Course:
         more = f", {kept} times without a new plan" if kept else ""
         away = quantity(float(np.abs(self.deviation[-1]).max()))
         return f"Course({self.controller}, {span}{more}; {how}; {away} off the plan at the end)"
+
+    def _repr_html_(self) -> str:
+        """Show the decisions in a notebook: when, which controls, and what they are."""
+        task = self.plan.task
+        timed = any(decision.seconds for decision in self.decisions)
+        heads = ["t", *task.control_names, "off the plan", "status", *["ms"] * timed]
+        rows = []
+        for k, decision in enumerate(self.decisions):
+            row = [quantity(self.instants[k], task.system.time_unit)]
+            row += [quantity(u) for u in decision.u]
+            row += [quantity(float(np.abs(self.deviation[k]).max())), decision.status]
+            rows.append(row + [f"{1e3 * decision.seconds:.1f}"] * timed)
+        return html(heads, rows, repr(self))

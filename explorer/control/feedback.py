@@ -29,8 +29,10 @@ import numpy as np
 from explorer.control.course import Decision
 from explorer.control.linearize import Extension, Interval, extensions, linearized
 from explorer.control.solved import Solved
+from explorer.control.states import states_of
 from explorer.errors import BadValue
 from explorer.quantities import quantity
+from explorer.results.display import html
 
 __all__ = ["Feedback", "Weights", "feedback"]
 
@@ -112,6 +114,17 @@ class Feedback:
         before, after = (quantity(value, digits=3) for value in self.growth)
         size = f"{N} intervals, {n_u} control{'s' * (n_u != 1)} of {n_x} states"
         return f"Feedback({size}; deviations grow by {before} without it, by {after} with it)"
+
+    def _repr_html_(self) -> str:
+        """Show the gains in a notebook: of each interval and control by all states."""
+        task = self.plan.task
+        heads = ["t", "control", *(str(x) for x in states_of(task.system))]
+        rows = [
+            [quantity(self.plan.t[k], task.system.time_unit), name, *map(quantity, gains)]
+            for k in range(self.plan.first, len(self.K))
+            for name, gains in zip(task.control_names, self.K[k], strict=True)
+        ]
+        return html(heads, rows, repr(self))
 
 
 def feedback(

@@ -33,11 +33,11 @@ def lifted(system: HybridSystem, t: float, x: np.ndarray, rho: Mapping[str, floa
         given = [system.t, *system.x, *map(sp.Symbol, system.parameters)]
         along = [[f.diff(s) for s in system.x] for f in (gap, rate)]
         system.made["lift"] = sp.lambdify(given, [sp.Matrix([gap, rate]), sp.Matrix(along)])
-    value, along = system.made["lift"](t, *x, *(rho[k] for k in system.parameters))
-    value, along = np.asarray(value, float).ravel(), np.asarray(along, float)
+    found = system.made["lift"](t, *x, *(rho[k] for k in system.parameters))
+    value, slope = np.asarray(found[0], float).ravel(), np.asarray(found[1], float)
     if not (np.abs(value) < _TOUCH).all():
         return x
-    return np.asarray(x + np.linalg.pinv(along) @ (_TOUCH - value))
+    return np.asarray(x + np.linalg.pinv(slope) @ (_TOUCH - value))
 
 
 class Guards:

@@ -136,7 +136,7 @@ def restored(
     BadValue
         If the solution is not that of the file.
     """
-    task = OptimalControlProblem(from_spec(spec["system"]), **spec["task"])
+    task = OptimalControlProblem(system=from_spec(spec["system"]), **spec["task"])  # type: ignore[arg-type]
     start, rho = np.array(spec["x0"], float), dict(spec["rho"])
     search = pipeline(task, Settings(), ITERATIONS)
     program = search.smooth.program

@@ -7,6 +7,7 @@ import sympy as sp
 
 from explorer.results.solution import Solution
 from explorer.systems import MechanicalSystem, StateSpaceSystem, System
+from explorer.types import Plain
 
 __all__ = ["rows_of", "start_of", "states_of"]
 
@@ -24,7 +25,7 @@ def rows_of(run: Solution) -> np.ndarray:
     return np.hstack([run.q, run.v]) if run.has_velocities else np.asarray(run.x)
 
 
-def start_of(system: System, x: np.ndarray) -> dict[str, np.ndarray]:
+def start_of(system: System, x: np.ndarray) -> Plain:
     """Return the start of a run as `simulate` takes it."""
     if isinstance(system, MechanicalSystem):
         return {"q0": x[: system.n], "v0": x[system.n :]}

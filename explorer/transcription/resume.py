@@ -47,15 +47,15 @@ def resume(
     p = p.copy()
     p[-2], p[-1] = 0.0, PENALTY
     program = before.program
+    last = before
     try:
         for sequence in sequences:
-            found = _warm(search, before, w, sequence, p)
-            if found is None:
-                found = search.polished(program, w, sequence, p, near=True)
-            if found.ok:
-                return search.improved(found, p, wide=False)
+            warm = _warm(search, before, w, sequence, p)
+            last = warm or search.polished(program, w, sequence, p, near=True)
+            if last.ok:
+                return search.improved(last, p, wide=False)
         if not most:
-            return search.failed(found, p)
+            return search.failed(last, p)
         return search.refine(program, w, sequences[0], p, wide=False)
     finally:
         search.settings = settings
