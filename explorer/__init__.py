@@ -13,8 +13,8 @@ Explore        ex.explore("bouncing_ball") opens the live panel in a notebook;
                ex.explore_control
 Differentiate  ex.sensitivity(system, scheme, ("g", "e")), exact across events;
                ex.minimize, ex.fit
-Control        ex.optimize(ex.OptimalControlProblem(system, ...)) plans a control; plan.replay(),
-               plan.follow(plan.feedback()), plan.follow(ex.PredictiveControl())
+Control        ex.optimize(ex.OptimalControlProblem(system, ...)) plans a control;
+               plan.replay(), plan.follow(plan.feedback()), plan.again(x0=...)
 Study          ex.study.limit_cycle, ex.study.stability, ex.study.modes, ...
 Models         list(ex.models.models) lists the gallery; help(ex.models.chua)
 Schemes        ex.schemes_for(system) lists those that take a system; help(ex.MoreauJean)
