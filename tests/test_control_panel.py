@@ -111,6 +111,15 @@ def test_a_push_that_nobody_planned_for(plan, play):
     assert len(drawn) == 3
 
 
+def test_predictive_control_that_takes_long_is_given_up_in_a_sentence(plan, monkeypatch):
+    monkeypatch.setattr("explorer.panels.control.state._PATIENCE", -1.0)
+    wire = Wire(panels["control"](ControlSession(plan)))
+    content, _ = wire.pull(play="mpc")
+    assert wire.panel.session.course is None
+    assert "not carried out: predictive control takes more than" in content["status"]["text"]
+    assert content["status"]["level"] == "warn"
+
+
 def test_the_film_follows_the_plan(plan):
     shown = film(plan, None)
     assert shown["ghost"] is None

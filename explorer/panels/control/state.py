@@ -31,6 +31,7 @@ from explorer.control.follow import Controller
 from explorer.dispatch.choose import choose
 from explorer.dispatch.simulate import simulate
 from explorer.errors import BadValue, ExplorerError, suggest
+from explorer.panels.control.brief import BriefControl
 from explorer.panels.control.code import script, signature
 from explorer.panels.session import Session
 from explorer.panels.state import OWN, START, State, States, saved
@@ -51,6 +52,7 @@ PLAYS = {
 _LIVE = 0.15  # s: a search that takes longer waits for the release of the slider
 _FEW = 6  # sequences beside a plan that are solved while a slider moves
 _KEPT = 60  # plans
+_PATIENCE = 3.0  # s
 _STEPS = 30  # solves of a search, about
 
 
@@ -283,7 +285,7 @@ class ControlSession(Session):
             if play == "feedback":
                 controller = self._feedback(plan)
             elif play == "mpc":
-                controller = PredictiveControl(max_neighbours=_FEW)
+                controller = BriefControl(PredictiveControl(max_neighbours=_FEW), _PATIENCE)
             return plan.follow(controller, disturbance=Disturbance(pushes)), ""
         except ExplorerError as error:
             return None, str(error)
