@@ -72,6 +72,19 @@ def test_while_a_slider_moves_nothing_is_called_good(wire):
     assert "replay misses by" in content["status"]["text"]
 
 
+def test_a_drag_over_a_kink_says_so_and_letting_go_finds_the_better_sequence(wire):
+    """Moving backwards, the block has to turn first: on the old sequence it can only slide."""
+    wire.pull(**{"x0.v": 0.1})
+    for v in (0.0, -0.1, -0.2):
+        content, _ = wire.pull(True, **{"x0.v": v})
+    dragged = wire.panel.session.plan.objective
+    assert content["status"]["level"] == "warn"
+    assert "another sequence may be better" in content["status"]["text"]
+    content, _ = wire.pull(**{"x0.v": -0.2})
+    assert content["status"]["level"] == "ok"
+    assert wire.panel.session.plan.objective < dragged / 2
+
+
 def test_a_start_without_a_plan_is_a_sentence_and_the_last_picture_stays(wire):
     """At 20 m/s the block cannot be stopped before 1 m, and it may not be faster than 5 m/s."""
     session = wire.panel.session

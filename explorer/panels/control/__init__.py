@@ -68,7 +68,7 @@ class _Answer(SessionAnswer):
         if session.problem:
             return {"level": "error", "text": session.problem, "detail": "Nothing has changed."}
         text, good = words(session, drag)
-        level = "unchecked" if drag else "ok" if good else "warn"
+        level = "warn" if not good else "unchecked" if drag else "ok"
         return {"level": level, "text": text, "detail": f"answered in {1e3 * seconds:.0f} ms"}
 
     def do(self, action: str, value: object) -> list[Message]:

@@ -19,7 +19,10 @@ def words(session: ControlSession, drag: bool) -> tuple[str, bool]:
     plan, course = session.plan, session.course
     if drag:
         text = f"objective {quantity(plan.objective, '', 6)} · on the sequence of the plan before"
-        return f"{text} · planned in {1e3 * session.seconds:.0f} ms", True
+        text += f" · planned in {1e3 * session.seconds:.0f} ms"
+        if len(plan.biactive) > session.kinks:
+            return f"{text} · a kink: another sequence may be better, let go to search it", False
+        return text, True
     replay = plan.replay() if plan.status != "infeasible" else None
     text, good = said(plan, replay), plan.ok
     if session.trouble:

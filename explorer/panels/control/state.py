@@ -201,6 +201,8 @@ class ControlSession(Session):
         Why there is no course, or "".
     seconds : float
         Processor time of the last plan.
+    kinks : int
+        Biactive places of the last plan that was compared with the sequences beside it.
     solution : Solution
         A run of the system without the plan, at its defaults.
     """
@@ -210,6 +212,7 @@ class ControlSession(Session):
         self.course: Course | None = None
         self._moving, self._rough, self._slow = False, False, 0.0
         self._ghost: Plan | None = None
+        self.kinks = len(plan.biactive)
         self._plans: dict[str, Plan] = {}
         self._gains: tuple[Plan, Feedback] | None = None
         with warnings.catch_warnings():
@@ -308,13 +311,14 @@ class ControlSession(Session):
         key = self._key(state)
         known = states.plan if key == self._key(states.fresh(OWN)) else self._plans.get(key)
         if known is not None:
-            self._rough = False
+            self._rough, self.kinks = False, len(known.biactive)
             return known
         begin = time.thread_time()
         plan = self._nearby(state) if self._moving else self._searched(state)
         self.seconds = time.thread_time() - begin
         self._rough = self._moving
         if not self._moving:
+            self.kinks = len(plan.biactive)
             self._plans[key] = plan
             while len(self._plans) > _KEPT:
                 del self._plans[next(iter(self._plans))]
