@@ -49,7 +49,7 @@ PLAYS = {
     "feedback": "with feedback",
     "mpc": "predictive control",
 }
-_LIVE = 0.15  # s: a search that takes longer waits for the release of the slider
+_LIVE = 0.6  # s: a search that takes longer waits for the release of the slider
 _FEW = 6  # sequences beside a plan that are solved while a slider moves
 _KEPT = 60  # plans
 _PATIENCE = 3.0  # s
@@ -341,16 +341,25 @@ class ControlSession(Session):
         )
 
     def _nearby(self, state: State) -> Plan:
-        """Return a plan on the same sequence, or beside it if that is known to be quick."""
-        plan = self._again(self.plan, state, 0)
-        if plan.status in SOLVED:
-            return plan
-        if self._slow < _LIVE:
-            begin = time.thread_time()
-            plan = self._again(self.plan, state, _FEW)
-            self._slow = time.thread_time() - begin
+        """Return a plan on the same sequence, or beside it if that is quick.
+
+        Raises
+        ------
+        BadValue
+            If none is found near the last one.
+        """
+        begin = time.thread_time()
+        if self.plan.outcome.status in SOLVED:
+            plan = self._again(self.plan, state, 0)
             if plan.status in SOLVED:
                 return plan
+            # a sequence beside it takes about as long as its own
+            tried = time.thread_time() - begin
+            if max(_FEW * tried, self._slow) < _LIVE:
+                plan = self._again(self.plan, state, _FEW)
+                self._slow = time.thread_time() - begin
+                if plan.status in SOLVED:
+                    return plan
         raise BadValue("No plan near the last one. The whole search begins when you let go.")
 
     def _searched(self, state: State) -> Plan:
