@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.compiled import Bundle, Switched
-from explorer.compiled.held import before_breaks, schedule_of
+from explorer.compiled.held import before_breaks, left_of_breaks, schedule_of
 from explorer.types import Reals
 
 __all__ = ["Formulas"]
@@ -44,9 +44,13 @@ class Formulas:
         schedule = schedule_of(self.compiled.system)
         if schedule is None or not len(t):
             return self._evaluated(native, t, x, chosen)
-        decided = np.where(before_breaks(t), -2, -1)  # by the time
-        which = decided if begin is None else schedule.intervals(begin)
-        out = np.empty((len(t), native.size))
+        if begin is None:
+            out, left = self._evaluated(native, t, x, chosen), before_breaks(t)
+            if left.any():
+                with left_of_breaks(self.compiled.system):
+                    out[left] = self._evaluated(native, t[left], x[left], chosen[left])
+            return out
+        which, out = schedule.intervals(begin), np.empty((len(t), native.size))
         for k in np.unique(which):
             rows = which == k
             with schedule.holding(int(k)):
