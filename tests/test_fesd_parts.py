@@ -9,12 +9,12 @@ import pytest
 from loops import for_each
 from plain import plain
 
-from explorer.codes import NO_ACTIVE_SET, NOT_FINITE
-from explorer.kernels.fesd.structures import FOLD, SURFACE
+from explorer.codes import NO_ACTIVE_SET, NOT_FINITE, SUCCESS
+from explorer.kernels.fesd.structures import FOLD, MULTIPLIER, SURFACE
 
 entering, folding = plain("fesd.enter"), plain("fesd.fold")
 marching, recorded = plain("fesd.march"), plain("fesd.recorded")
-fixed = plain("fesd.fixed_step_rk")
+fixed, sets = plain("fesd.fixed_step_rk"), plain("fesd.active_set")
 
 
 class State:
@@ -204,3 +204,54 @@ def test_multipliers_move_to_their_solution_and_slopes_with_them(part):
     np.testing.assert_allclose(step.unknowns.K.ravel(), expected, atol=1e-10)
     np.testing.assert_allclose(step.unknowns.V, V + part * (z - V), atol=1e-13)
     assert part < 1 or step.unknowns.V.tolist() == z.tolist()
+
+
+@pytest.mark.parametrize(
+    ("m", "b", "found"), [(2, 3.0, 0), (0, 3.0, 0), (2, np.nan, -1), (1, -1.0, -1)]
+)
+def test_a_slide_has_the_multipliers_that_keep_it_on_its_surfaces(monkeypatch, m, b, found):
+    """dc/dt = w^2 - b by Newton's method: a root, or none."""
+    space = sets.slide.__globals__
+    w, solver = (
+        np.full(m, 5.0),
+        SimpleNamespace(M=np.zeros((m, m)), rhs=np.zeros(m), pivots=np.zeros(m, int)),
+    )
+    problem = SimpleNamespace(n_x=2, n_sel=1, inp=np.zeros(4), out=np.array([7.0, 8.0]))
+    element = SimpleNamespace(
+        problem=problem, solver=solver, mode=SimpleNamespace(active=[SimpleNamespace(sliding=m)])
+    )
+    start = SimpleNamespace(w=w, rate=np.zeros(2))
+    ws = SimpleNamespace(
+        element=element, start=start, pattern=SimpleNamespace(multipliers=np.zeros(1))
+    )
+
+    def keep_on(ws):
+        solver.M[:], solver.rhs[:] = np.diag(2 * w), b - w**2
+        return np.abs(w**2 - b).max()
+
+    monkeypatch.setitem(space, "multipliers", lambda mode, w, chosen: chosen.fill(0.25))
+    monkeypatch.setitem(space, "flow", lambda problem: None)
+    monkeypatch.setitem(space, "keep_on", keep_on)
+    assert sets.slide(ws) == found
+    assert start.rate.tolist() == [7, 8]
+    assert problem.inp.tolist() == [0, 0, 0, 0.25]
+    if found == 0:
+        assert w == pytest.approx(np.full(m, b**0.5))
+
+
+@for_each("stages", [1, 2, 3])
+def test_a_multiplier_that_comes_to_its_bound_has_the_slope_of_its_last_points(monkeypatch, stages):
+    monkeypatch.setitem(marching.meet.__globals__, "accumulates", lambda *_: 0.0)
+    c, h, rng = np.linspace(0.3, 1.0, stages), 0.2, np.random.default_rng(0)
+    sel = rng.normal(size=(stages, 2))
+    for kind in (SURFACE, MULTIPLIER):
+        now = SimpleNamespace(t=1.0, short=0, phases=0, kind=kind, which=1, slope=9.0, count=0)
+        element = SimpleNamespace(
+            stages=SimpleNamespace(sel=sel), tableau=SimpleNamespace(c=c),
+            solver=SimpleNamespace(newton=[SimpleNamespace(h=h)]),
+        )  # fmt: skip
+        ws = SimpleNamespace(march=[now], element=element)
+        phases, options = SimpleNamespace(t=None), SimpleNamespace(h=0.5)
+        assert marching.meet(ws, phases, options, None, 1.2, 1) == SUCCESS
+        slope = (sel[-1, 1] - sel[-2, 1]) / (h * (c[-1] - c[-2])) if stages > 1 else 0.0
+        assert now.slope == pytest.approx(slope if kind == MULTIPLIER else 0.0)
