@@ -22,7 +22,7 @@ from explorer.kernels.event_driven.records import (
 
 arming, breaking = plain("event_driven.arm_guards"), plain("event_driven.input_break")
 making, sides = plain("event_driven.make_step"), plain("event_driven.sides")
-saltation = plain("event_driven.saltation")
+saltation, stepping = plain("event_driven.saltation"), plain("event_driven.newmark_step")
 SIZES = {"n": 3, "n_x": 6, "n_c": 2, "n_t": 1, "rows": 5, "n_rho": 2, "n_w": 2, "mechanical": True}
 
 
@@ -236,3 +236,33 @@ def test_a_contact_that_an_input_opens_is_an_event_of_the_state_before_it(monkey
     assert breaking.settle_anew(problem, contacts, options, work, None, 3) == SUCCESS
     assert log == [3, 2, ("event", 0, RELEASE, 1, 1), 3, "end"]
     assert (rows[0].closed, state[0].held) == (0, 0)
+
+
+@for_each("begins", [0.0, *np.random.default_rng(0).uniform(size=20), 1e3])
+def test_an_explicit_step_takes_two_looks_at_the_forces_however_they_change(monkeypatch, begins):
+    """They are those of the first, to rounding, unless a force depends on a velocity."""
+    space, n, looks = stepping.solve.__globals__, 2, []
+    start, end = np.array([0.0, 1e-3 * begins]), np.array([0.0, 0.7])
+    K = np.zeros((9, 2 * n + 1))
+    K[space["START"], n : 2 * n] = start
+    weights = SimpleNamespace(alpha_m=0.0, w=1.0, share=1.0, past=0.0, beta=0.0)
+
+    def flow(problem, t, stage, slope, width):
+        looks.append(t)
+        slope[n : 2 * n] = end
+        return SUCCESS
+
+    for name, stand_in in {
+        "newton_parts": lambda _: SimpleNamespace(r=np.zeros(n)), "weights_of": lambda _: weights, "flow": flow,
+        "at_stage": lambda *_: None, "factor": lambda *_: pytest.fail("there is nothing to be solved"),
+    }.items():  # fmt: skip
+        monkeypatch.setitem(space, name, stand_in)
+    step, method = (
+        SimpleNamespace(K=K, stage=np.zeros(2 * n + 1)),
+        SimpleNamespace(newmark=[SimpleNamespace(most=9)]),
+    )
+    assert stepping.solve(
+        SimpleNamespace(sizes=sizes(n=n, n_x=2 * n)), method, step, n, 1.0, None, 0.25
+    ) == (SUCCESS, True)
+    assert looks == [1.25, 1.25]
+    assert K[space["END"], n : 2 * n] == pytest.approx(end, rel=1e-9)
