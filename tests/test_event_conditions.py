@@ -242,7 +242,7 @@ def test_a_contact_that_an_input_opens_is_an_event_of_the_state_before_it(monkey
 def test_an_explicit_step_takes_two_looks_at_the_forces_however_they_change(monkeypatch, begins):
     """They are those of the first, to rounding, unless a force depends on a velocity."""
     space, n, looks = stepping.solve.__globals__, 2, []
-    start, end = np.array([0.0, 1e-3 * begins]), np.array([0.0, 0.7])
+    start, end = np.array([0.0, -1e-3 * begins]), np.array([0.0, 1 - 1e-7])
     K = np.zeros((9, 2 * n + 1))
     K[space["START"], n : 2 * n] = start
     weights = SimpleNamespace(alpha_m=0.0, w=1.0, share=1.0, past=0.0, beta=0.0)
