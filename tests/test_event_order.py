@@ -312,6 +312,8 @@ def test_grazing_has_the_right_derivative_or_none(method, rtol):
         else:
             assert np.isnan(sens.cost_gradient).all(), (seed, rho)
             assert f"rtol = {rtol:g} does not resolve" in sens.cautions[0]
+            crossed = "crosses zero" in sens.cautions[0]
+            assert sens.doubts[0].allowed == pytest.approx(0.005 if crossed else 0.01)
     assert known > (60 if rtol == 1e-12 else 15)
 
 
@@ -322,7 +324,6 @@ def test_what_a_grazing_event_does_not_move_keeps_its_derivative():
     sens = ex.sensitivity(OSCILLATOR, loose, ("wall", "w"), {"w": "x"}, rho=rho, t_end=t_end)
     assert np.isnan(sens.cost_gradient).all()
     assert sens.doubts[0].kind == "grazing"
-    assert sens.doubts[0].allowed == pytest.approx(0.005), "half of a margin of 100"
     before = sens.t < 0.9 * sens.doubts[0].t
     assert np.isfinite(sens.S[before]).all()
     assert np.isnan(sens.at(t_end)).all()
