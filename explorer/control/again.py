@@ -11,16 +11,16 @@ from typing import TypeAlias
 import numpy as np
 
 from explorer.errors import BadValue
-from explorer.transcription.active_set import ends
 from explorer.transcription.horizon import begun_at, over, shifted_by_one
-from explorer.transcription.pipeline import Outcome, Pipeline
+from explorer.transcription.layout import ends
+from explorer.transcription.outcome import SOLVED, Outcome
+from explorer.transcription.pipeline import Pipeline
 from explorer.transcription.polish import Polished
 from explorer.transcription.resume import resume
 from explorer.transcription.sequence import Change, Sequence
 
-__all__ = ["SOLVED", "Begin", "checked_begin", "later", "replanned", "shifted"]
+__all__ = ["Begin", "checked_begin", "later", "replanned", "shifted"]
 
-SOLVED = ("stationary", "at a kink")
 Edges: TypeAlias = "tuple[tuple[int, int], ...]"
 _HALVES = 3  # a detour has at most 2**3 steps
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Mapping
+from collections.abc import Sequence as Several
 
 import numpy as np
 
@@ -12,11 +13,15 @@ from explorer.control.problem import OptimalControlProblem
 from explorer.control.ranges import Ranged
 from explorer.errors import BadValue, suggest
 from explorer.parameters import number
-from explorer.systems import HybridSystem
-from explorer.transcription.active_set import ends, stage_times
+from explorer.systems import HybridSystem, MechanicalSystem, System
+from explorer.transcription.contact_formulas import contact_formulas
+from explorer.transcription.contact_program import build_contacts
+from explorer.transcription.contact_sets import leaves, names_of
 from explorer.transcription.formulas import Costs, formulas
+from explorer.transcription.layout import ends, stage_times
 from explorer.transcription.modes import hybrid_formulas
-from explorer.transcription.pipeline import Pipeline, Settings
+from explorer.transcription.outcome import Settings
+from explorer.transcription.pipeline import Pipeline
 from explorer.transcription.program import Grid, Limits, Program, build
 from explorer.transcription.sequence import Change, Sequence
 from explorer.transcription.solver import Solver
@@ -37,26 +42,41 @@ def pipeline(task: OptimalControlProblem, settings: Settings, max_iter: int) -> 
         x, u = task.limits
         limits = Limits(x, u, _ranges(path), _ranges(end), _ranges(knots))
         system = task.system
-        if isinstance(system, HybridSystem):
-            switching = True
-        else:
-            switching = task.method == "fesd" and bool(system.switches)
+        switching = task.method == "fesd" and _switches(system)
         grid = Grid(
             task.intervals, task.elements, task.stages, task.times, task.grid == "free", switching
         )
-        if isinstance(system, HybridSystem):
-            step = hybrid_formulas(system, task.control_names, costs)
-        else:
-            step = formulas(system, task.control_names, costs)
-        smooth = Solver(build(step, grid, limits), max_iter)
-        first = None
-        if task.representation == "stewart" and not isinstance(system, HybridSystem):
-            regions = formulas(system, task.control_names, costs, stewart=True)
-            first = Solver(build(regions, grid, limits), max_iter)
-        kept[key] = smooth, first
+        kept[key] = _solvers(task, costs, grid, limits, max_iter)
     search = Pipeline(*kept[key], settings)
     search.start_mode = getattr(task.system, "start_mode", 0)
     return search
+
+
+def _switches(system: System) -> bool:
+    """Whether a system has anything that elements detect."""
+    if isinstance(system, MechanicalSystem):
+        return bool(system.contacts)
+    return isinstance(system, HybridSystem) or bool(getattr(system, "switches", ()))
+
+
+def _solvers(
+    task: OptimalControlProblem, costs: Costs, grid: Grid, limits: Limits, max_iter: int
+) -> tuple[Solver, Solver | None]:
+    """Return the solver of the smooth program, and that of the homotopy if it is another one."""
+    system, names = task.system, task.control_names
+    if isinstance(system, MechanicalSystem):
+        contacts = contact_formulas(system, names, costs, task.no_slip)
+        smooth = Solver(build_contacts(contacts, grid, limits), max_iter)
+        if not grid.switching:
+            return smooth, None
+        return smooth, Solver(build_contacts(contacts, grid, limits, smooth=False), max_iter)
+    if isinstance(system, HybridSystem):
+        return Solver(build(hybrid_formulas(system, names, costs), grid, limits), max_iter), None
+    smooth = Solver(build(formulas(system, names, costs), grid, limits), max_iter)
+    if task.representation != "stewart":
+        return smooth, None
+    regions = formulas(system, names, costs, stewart=True)
+    return smooth, Solver(build(regions, grid, limits), max_iter)
 
 
 def guessed_modes(task: OptimalControlProblem, guess: object) -> Sequence | None:
@@ -70,31 +90,55 @@ def guessed_modes(task: OptimalControlProblem, guess: object) -> Sequence | None
     system = task.system
     if not isinstance(guess, Mapping) or "modes" not in guess:
         return None
-    if not isinstance(system, HybridSystem):
-        raise BadValue(f"'{system.name}' is a {system.kind}: its guess has no modes.")
-    names = [mode.name for mode in system.modes]
     given = list(guess["modes"])
+    if isinstance(system, HybridSystem):
+        known = [[mode.name for mode in system.modes]]
+    elif isinstance(system, MechanicalSystem):
+        known = [list(names_of(contact.slip is not None)) for contact in system.contacts]
+    else:
+        raise BadValue(f"'{system.name}' is a {system.kind}: its guess has no modes.")
     if len(given) != task.intervals:
         raise BadValue(f"modes of guess has {len(given)} names, not {task.intervals}.")
-    for name in given:
-        if name not in names:
-            raise BadValue(f"modes of guess: there is no mode {name!r}.{suggest(name, names)}")
-    numbers = [names.index(name) for name in given]
+    numbers = [_numbers_of(one, known) for one in given]
     length = number(guess.get("t_end", task.times[0]), "t_end of guess") / task.intervals
-    guards = {(guard.mode, guard.to): guard for guard in system.guards}
     changes = []
     for k, (before, after) in enumerate(itertools.pairwise(numbers), 1):
-        if before == after:
-            continue
-        if (before, after) not in guards:
-            raise BadValue(
-                f"modes of guess: no guard leads from {names[before]!r} to {names[after]!r}."
-            )
-        symbols = {s.name for s in guards[before, after].r.free_symbols}
-        # a control that jumps may pass the guard; another one is reached inside of an interval
-        passes = bool(symbols & set(task.control_names))
-        changes.append(Change((after,), 2 * (k - 1) + passes, k * length))
-    return Sequence((numbers[0],), tuple(changes))
+        if before != after:
+            # what a control may do by its jump; anything else is reached inside of an interval
+            if isinstance(system, MechanicalSystem):
+                passes = leaves(before, after)
+            else:
+                passes = _passes(system, before[0], after[0], task.control_names)
+            changes.append(Change(after, 2 * (k - 1) + passes, k * length))
+    return Sequence(numbers[0], tuple(changes))
+
+
+def _numbers_of(names: object, known: Several[list[str]]) -> tuple[int, ...]:
+    """Return the numbers of names, one for each contact, or of one mode."""
+    several = [names] if isinstance(names, str) else list(names)  # type: ignore[call-overload]
+    if len(several) != len(known):
+        raise BadValue(f"modes of guess: {names!r} should name {len(known)} contacts.")
+    for name, among in zip(several, known, strict=True):
+        if name not in among:
+            raise BadValue(f"modes of guess: there is no mode {name!r}.{suggest(name, among)}")
+    return tuple(among.index(name) for name, among in zip(several, known, strict=True))
+
+
+def _passes(system: HybridSystem, before: int, after: int, controls: Several[str]) -> bool:
+    """Whether the guard between two modes depends on controls.
+
+    Raises
+    ------
+    BadValue
+        If there is no such guard.
+    """
+    guards = {(guard.mode, guard.to): guard for guard in system.guards}
+    if (before, after) not in guards:
+        names = [mode.name for mode in system.modes]
+        raise BadValue(
+            f"modes of guess: no guard leads from {names[before]!r} to {names[after]!r}."
+        )
+    return bool({s.name for s in guards[before, after].r.free_symbols} & set(controls))
 
 
 def _ranges(rules: list[Ranged]) -> np.ndarray:
@@ -136,12 +180,15 @@ def point(
     middle = np.clip(middle, task.limits[1][:, 0], task.limits[1][:, 1])
     w[of["u"]] = _shaped(given.get("u"), np.tile(middle, (N, 1)), "u", f"({N}, {n_u})")
     straight = np.linspace(x0, _target(task, x0), N + 1)
-    n_x = task.system.n
+    n_x = len(task.states)
     states = _shaped(given.get("x"), straight, "x", f"({N + 1}, {n_x})")
     t, at = stage_times(program, w), ends(program, w)
     for i in range(n_x):
         w[of["x"][..., i]] = np.interp(t, at, states[:, i])
     w[of["m"]] = 0.5
+    if "force" in of:
+        w[of["force"][..., : program.formulas.n_c]] = 0.1
+        w[of["bound"]] = 1.0
     w[of["lam"]] = 1.0
     return np.clip(w, program.low, program.high)
 
@@ -154,7 +201,7 @@ def _target(task: OptimalControlProblem, x0: np.ndarray) -> np.ndarray:
     """Return the final state where constraints fix it, and the initial one elsewhere."""
     out = x0.copy()
     for formula, low, high, _ in task.end_rules:
-        for i, x in enumerate(task.system.x):
+        for i, x in enumerate(task.states):
             if formula == x:
                 out[i] = min(max(out[i], low), high)
     return out

@@ -10,7 +10,7 @@ import numpy as np
 from explorer.control.flows import Flows
 from explorer.control.replay import Exact
 from explorer.control.solved import Solved
-from explorer.control.states import rows_of, start_of, states_of
+from explorer.control.states import rows_of, slopes_of, start_of, states_of
 from explorer.derivatives import Sensitivity, sensitivity
 from explorer.errors import BadValue, ExplorerError
 from explorer.quantities import quantity
@@ -101,7 +101,7 @@ def _interval(plan: Solved, exact: Exact, k: int) -> Interval:
             found = _sensitivity(plan, exact, k, part * length, plan.begun[k], mode)
         except ExplorerError:
             continue
-        S = found.S[-1]
+        S = slopes_of(found)[-1]
         ended = int(found.run.mode[-1]) if mode is not None else None
         if np.isfinite(S).all() and (last is None or ended == last):
             return Interval(S[:, :n_x], S[:, n_x:], _passages(found, float(plan.t[k])))

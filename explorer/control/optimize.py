@@ -19,7 +19,7 @@ from explorer.control.problem import OptimalControlProblem
 from explorer.errors import BadValue
 from explorer.parameters import number
 from explorer.progress import Progress
-from explorer.transcription.pipeline import Outcome, Settings
+from explorer.transcription.outcome import Outcome, Settings
 from explorer.transcription.program import Program
 from explorer.types import Reals
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from explorer.arguments import mapping
-from explorer.control.again import SOLVED, checked_begin, later, replanned, shifted
+from explorer.control.again import checked_begin, later, replanned, shifted
 from explorer.control.aim import aimed
 from explorer.control.compiled_task import point
 from explorer.control.course import Course
@@ -24,8 +24,9 @@ from explorer.control.solved import Part, Solved
 from explorer.errors import BadValue, suggest
 from explorer.quantities import quantity
 from explorer.systems import HybridSystem
-from explorer.transcription.active_set import ends
-from explorer.transcription.pipeline import Outcome, Pipeline
+from explorer.transcription.layout import ends
+from explorer.transcription.outcome import SOLVED, Outcome
+from explorer.transcription.pipeline import Pipeline
 from explorer.transcription.sequence import Sequence
 from explorer.types import Plain, Reals
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from explorer.control.guards import Guards
-from explorer.control.replay import NEARLY, Exact
+from explorer.control.replay import NEARLY, Exact, Replayed
 from explorer.control.states import rows_of
-from explorer.systems import HybridSystem, StepSystem
+from explorer.systems import HybridSystem
 
 __all__ = ["Plant", "Stretch"]
 
@@ -43,7 +43,7 @@ class Plant:
 
     Parameters
     ----------
-    system : StepSystem or HybridSystem
+    system : StepSystem, HybridSystem or MechanicalSystem
     controls : sequence of str
     rho : mapping of str to float
         The true parameters.
@@ -53,7 +53,7 @@ class Plant:
 
     def __init__(
         self,
-        system: StepSystem | HybridSystem,
+        system: Replayed,
         controls: Sequence[str],
         rho: Mapping[str, float],
         span: float,

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.arguments import Checked
-from explorer.control.again import SOLVED
 from explorer.control.course import Decision
 from explorer.control.feedback import Feedback, feedback
 from explorer.control.solved import Solved
 from explorer.errors import BadValue, ExplorerError, NotApplicable, suggest
+from explorer.transcription.outcome import SOLVED
 
 __all__ = ["PredictiveControl"]
 

@@ -17,11 +17,12 @@ import sympy as sp
 
 from explorer.arguments import Checked, a, mapping
 from explorer.control.ranges import Ranged, Rule, pair, rules
+from explorer.control.states import states_of
 from explorer.errors import BadValue, NotApplicable, suggest
 from explorer.parameters import number
-from explorer.reformulations.contact_modes import contact_modes
 from explorer.systems import HybridSystem, MechanicalSystem, StepSystem, System
 from explorer.systems.expressions import expression
+from explorer.transcription.contact_formulas import obstacle as contact_obstacle
 from explorer.transcription.modes import obstacle
 from explorer.types import Reals, Value
 
@@ -40,7 +41,8 @@ class OptimalControlProblem(metaclass=Checked):
     ----------
     system : StepSystem, FilippovSystem, HybridSystem or MechanicalSystem
         With inputs (`system.inputs`). Guards of a hybrid system have a direction and one next mode.
-        A mechanical system has at most one contact, with e = 0; its states are q and v.
+        A mechanical system has rigid contacts, with friction along a line or without it, and
+        bilateral constraints; its states are q and v.
     t_end : float or (float, float), optional
         Final time in s. A range makes it free. By default that of the system.
     intervals : int
@@ -69,6 +71,8 @@ class OptimalControlProblem(metaclass=Checked):
         solved in step form; both agree on one surface.
     method : str
         "fesd", or "standard" for a Runge-Kutta method without switch detection, to compare.
+    no_slip : sequence of str
+        Names of contacts with friction that may not slide while they are closed, eq. (24c).
 
     Raises
     ------
@@ -87,7 +91,7 @@ class OptimalControlProblem(metaclass=Checked):
     OptimalControlProblem(block: 4 intervals of 3 elements, final time free)
     """
 
-    system: StepSystem | HybridSystem
+    system: StepSystem | HybridSystem | MechanicalSystem
     t_end: float | Sequence[float] | None = None
     intervals: int = 20
     running: Value = 0
@@ -102,18 +106,21 @@ class OptimalControlProblem(metaclass=Checked):
     grid: str = "uniform"
     representation: str = "step"
     method: str = "fesd"
+    no_slip: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         a(self.system, System, "a system", "OptimalControlProblem(ex.models.sliding_mode())")
         given: System = self.system
-        if isinstance(given, MechanicalSystem):
-            object.__setattr__(self, "system", contact_modes(given))
-        if not isinstance(self.system, (StepSystem, HybridSystem)):
+        if not isinstance(given, (StepSystem, HybridSystem, MechanicalSystem)):
             raise NotApplicable(
                 "OptimalControlProblem takes systems with step functions, Filippov systems, hybrid "
                 f"and mechanical systems, but '{self.system.name}' is a {self.system.kind}."
             )
-        why = obstacle(self.system) if isinstance(self.system, HybridSystem) else ""
+        why = ""
+        if isinstance(given, HybridSystem):
+            why = obstacle(given)
+        elif isinstance(given, MechanicalSystem):
+            why = contact_obstacle(given)
         if why:
             raise NotApplicable(f"'{self.system.name}' cannot be optimised: {why}")
         for name, least in (("intervals", 1), ("elements", 1), ("stages", 1)):
@@ -181,6 +188,24 @@ class OptimalControlProblem(metaclass=Checked):
         return tuple(chosen.replace(",", " ").split() if isinstance(chosen, str) else chosen)
 
     @property
+    def states(self) -> tuple[sp.Symbol, ...]:
+        """The symbols of the states; q and v of a mechanical system."""
+        return states_of(self.system)
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """The names of the states."""
+        return tuple(x.name for x in self.states)
+
+    @property
+    def state_units(self) -> tuple[str, ...]:
+        """The units of the states."""
+        units = tuple(self.system.units)
+        if isinstance(self.system, MechanicalSystem):
+            units += tuple(f"{u}/s" if u else "" for u in units)
+        return units
+
+    @property
     def parameter_names(self) -> tuple[str, ...]:
         """The names of the parameters that are no controls."""
         return tuple(k for k in self.system.parameters if k not in self.control_names)
@@ -234,7 +259,7 @@ class OptimalControlProblem(metaclass=Checked):
     def limits(self) -> tuple[np.ndarray, np.ndarray]:
         """Ranges (n_x, 2) of the states and (n_u, 2) of the controls."""
         given = mapping(self.bounds, "bounds", '{"x": (0, 1)}')
-        states = dict.fromkeys(self.system.coordinates, (-math.inf, math.inf))
+        states = dict.fromkeys((s.name for s in self.states), (-math.inf, math.inf))
         for name, value in given.items():
             if name not in states and name not in self.control_names:
                 known = [*states, *self.control_names]
@@ -262,14 +287,19 @@ class OptimalControlProblem(metaclass=Checked):
         values = dict(zip(self.system.parameters, self.system.rho(given), strict=True))
         if x0 is None:
             rho = {sp.Symbol(k): v for k, v in values.items()}
-            start = np.array([float(sp.sympify(x).subs(rho)) for x in self.system.start_x])
+            system = self.system
+            usual = (
+                [*system.start_q, *system.start_v]
+                if isinstance(system, MechanicalSystem)
+                else system.start_x
+            )
+            start = np.array([float(sp.sympify(x).subs(rho)) for x in usual])
         else:
             start = np.array([number(x, "x0") for x in np.ravel(np.asarray(x0, object))])
-        if start.size != self.system.n:
-            raise BadValue(f"x0 has {start.size} entries, but there are {self.system.n} states.")
-        for name, x, (low, high) in zip(
-            self.system.coordinates, start, self.limits[0], strict=True
-        ):
+        names = [s.name for s in self.states]
+        if start.size != len(names):
+            raise BadValue(f"x0 has {start.size} entries, but there are {len(names)} states.")
+        for name, x, (low, high) in zip(names, start, self.limits[0], strict=True):
             if not low <= x <= high:
                 raise BadValue(
                     f"The start {name} = {x:g} lies outside of its bounds [{low:g}, {high:g}]. "

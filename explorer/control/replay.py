@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import sympy as sp
@@ -25,13 +25,14 @@ from explorer.results.solution import Solution
 from explorer.schemes import Scheme
 from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
-from explorer.systems import HybridSystem, StepSystem
+from explorer.systems import HybridSystem, MechanicalSystem, StepSystem
 
-__all__ = ["NEARLY", "Exact", "Replay", "replay"]
+__all__ = ["NEARLY", "Exact", "Replay", "Replayed", "replay"]
 
 # of an interval: what a run may lack at its end, where a plan comes to the border of a mode and
 # events accumulate there; its defect tells what the missing time is worth
 NEARLY = 1e-3
+NEAR = 1e-5  # m: a gap that is closed; a plan keeps closed ones at the level of velocities
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,13 +70,18 @@ class Replay:
         return f"Replay({len(self.defects)} intervals, defect {quantity(self.defect)})"
 
 
-def held(system: StepSystem | HybridSystem, shift: str) -> StepSystem | HybridSystem:
+Replayed: TypeAlias = StepSystem | HybridSystem | MechanicalSystem
+
+
+def held(system: Replayed, shift: str) -> Replayed:
     """Return a copy whose controls are plain parameters, and whose time begins at a parameter."""
     names: dict[str, Param | float] = {shift: 0.0}
     names.update(dict.fromkeys(system.parameters, 0.0))
     if isinstance(system, HybridSystem):
         names |= system.declared_inputs  # a guard may depend on them alone
         return _held_modes(system, names, {system.t: system.t + sp.Symbol(shift)})
+    if isinstance(system, MechanicalSystem):
+        return _held_mechanics(system, names, {system.t: system.t + sp.Symbol(shift)})
     copy = StepSystem(system.name, list(system.coordinates), params=names)
     late = {system.t: system.t + sp.Symbol(shift)}
     alphas = {}
@@ -108,12 +114,49 @@ def _held_modes(
     return copy
 
 
+def _held_mechanics(
+    system: MechanicalSystem, names: dict[str, Param | float], late: dict[sp.Symbol, sp.Expr]
+) -> MechanicalSystem:
+    def shifted(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(shifted(one) for one in value)
+        return value.xreplace(late) if isinstance(value, sp.Expr) else value
+
+    contacts = [
+        replace(c, **{f.name: shifted(getattr(c, f.name)) for f in fields(c) if f.name != "name"})
+        for c in system.contacts
+    ]
+    return MechanicalSystem(
+        system.name,
+        list(system.coordinates),
+        params=names,
+        mass=system.mass,
+        force=[f.xreplace(late) for f in system.force],
+        contacts=contacts,
+        constraints=[replace(c, phi=shifted(c.phi)) for c in system.constraints],
+        start={"q": [0] * system.n, "v": [0] * system.n, "t_end": system.t_end, "h": system.h},
+    )
+
+
+def _settled(system: MechanicalSystem, q: np.ndarray, rho: Mapping[str, float]) -> np.ndarray:
+    """Return coordinates at which contacts that are closed up to round-off are closed."""
+    if "gaps for replay" not in system.made:
+        gaps = sp.Matrix([sp.sympify(contact.gap) for contact in system.contacts])
+        given = [system.t, list(system.q), list(map(sp.Symbol, system.parameters))]
+        system.made["gaps for replay"] = sp.lambdify(given, [gaps, gaps.jacobian(system.q)])
+    if not system.contacts:
+        return q
+    gap, along = system.made["gaps for replay"](0.0, q, [rho[k] for k in system.parameters])
+    near = np.abs(gap).ravel() < NEAR
+    return np.asarray(q - np.linalg.pinv(along[near]) @ gap.ravel()[near])
+
+
 class Exact:
     """Simulation of a system from any time on, with located events.
 
     Parameters
     ----------
-    system : StepSystem or HybridSystem
+    system : StepSystem, HybridSystem or MechanicalSystem
     span : float
         A usual length of a run in s.
 
@@ -123,14 +166,14 @@ class Exact:
     scheme : Scheme
     """
 
-    def __init__(self, system: StepSystem | HybridSystem, span: float) -> None:
+    def __init__(self, system: Replayed, span: float) -> None:
         self.system, self.shift = system, "t_0"
         while self.shift in system.symbols():
             self.shift += "_"
         key = f"held {self.shift}"
         if key not in system.made:
             system.made[key] = held(system, self.shift)
-        self.copy: StepSystem | HybridSystem = system.made[key]
+        self.copy: Replayed = system.made[key]
         self.scheme: Scheme = EventDriven()
         if isinstance(self.copy, StepSystem) and obstacle(self.copy):
             self.scheme = FESD(h=max(span / 10, 1e-6), stages=4)
@@ -138,8 +181,12 @@ class Exact:
     def begun(
         self, t: float, x: np.ndarray, mode: int | None, values: Mapping[str, float]
     ) -> np.ndarray:
-        """Return the state with which a run begins: an open contact does not press."""
+        """Return the state at the begin of a run: closed contacts touch, open ones do not press."""
         system = self.system
+        if isinstance(system, MechanicalSystem):
+            rho = dict(values) | {self.shift: t}
+            copy = cast(MechanicalSystem, self.copy)
+            return np.concatenate([_settled(copy, x[: copy.n], rho), x[copy.n :]])
         if not isinstance(system, HybridSystem) or system.contact is None or mode is None:
             return x
         return lifted(system, t, x, values) if system.modes[mode].name == "open" else x
@@ -181,7 +228,7 @@ def _missed(x: np.ndarray, goals: np.ndarray) -> np.ndarray:
 
 
 def replay(
-    system: StepSystem | HybridSystem,
+    system: Replayed,
     times: np.ndarray,
     states: np.ndarray,
     goals: Sequence[np.ndarray],
@@ -194,7 +241,7 @@ def replay(
 
     Parameters
     ----------
-    system : StepSystem or HybridSystem
+    system : StepSystem, HybridSystem or MechanicalSystem
     times, states : (N + 1,) and (N, n_x) float
         Ends of the control intervals, and the states with which they begin.
     goals : N arrays (n_goals, n_x) of float
@@ -210,7 +257,7 @@ def replay(
     span = float(times[-1] - times[0]) / max(len(controls), 1)
     exact = Exact(system, span)
     rows_t, rows_x, failed = [times[:1]], [states[:1]], {}
-    defects = np.full((len(controls), system.n), np.nan)
+    defects = np.full((len(controls), states.shape[1]), np.nan)
     for k, u in enumerate(controls):
         length = float(times[k + 1] - times[k])
         if length <= 1e-12 * max(1.0, float(times[-1])):

@@ -7,19 +7,22 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import sympy as sp
 
 from explorer.control.compiled_task import pipeline
 from explorer.control.problem import OptimalControlProblem
+from explorer.control.replay import Replayed
 from explorer.control.solved import Solved
 from explorer.errors import BadValue
 from explorer.results.export import written
 from explorer.systems import HybridSystem, from_spec
 from explorer.systems.expressions import text
 from explorer.transcription.neighbours import biactive
-from explorer.transcription.pipeline import Outcome, Pipeline, Settings
+from explorer.transcription.outcome import Outcome, Settings
+from explorer.transcription.pipeline import Pipeline
 from explorer.transcription.polish import polish
 from explorer.transcription.sequence import Change, Sequence
 from explorer.types import Plain
@@ -136,7 +139,8 @@ def restored(
     BadValue
         If the solution is not that of the file.
     """
-    task = OptimalControlProblem(system=from_spec(spec["system"]), **spec["task"])  # type: ignore[arg-type]
+    system = cast(Replayed, from_spec(spec["system"]))
+    task = OptimalControlProblem(system, **spec["task"])
     start, rho = np.array(spec["x0"], float), dict(spec["rho"])
     search = pipeline(task, Settings(), ITERATIONS)
     program = search.smooth.program

@@ -12,10 +12,13 @@ import numpy as np
 
 from explorer.control.problem import OptimalControlProblem
 from explorer.control.replay import Replay, replay
-from explorer.systems import HybridSystem
-from explorer.transcription.active_set import lengths, stage_times
+from explorer.systems import HybridSystem, MechanicalSystem, StepSystem
+from explorer.transcription.contact_formulas import ContactFormulas
+from explorer.transcription.contact_sets import complementarity, mode_name
 from explorer.transcription.horizon import over
-from explorer.transcription.pipeline import Outcome, Pipeline
+from explorer.transcription.layout import lengths, stage_times
+from explorer.transcription.outcome import Outcome
+from explorer.transcription.pipeline import Pipeline
 from explorer.types import Plain
 
 __all__ = ["Part", "Solved"]
@@ -95,6 +98,8 @@ class Solved(ABC):
     def complementarity(self) -> float:
         """Largest product of a multiplier lambda and its alpha or 1 - alpha (or theta)."""
         program, w = self.outcome.program, self.outcome.w
+        if isinstance(program.formulas, ContactFormulas):
+            return complementarity(program, w, self.outcome.p)
         m, lam, n = w[program.of["m"]], w[program.of["lam"]], program.formulas.n_c
         if not lam.size or program.formulas.modes:
             return 0.0
@@ -118,6 +123,9 @@ class Solved(ABC):
         system = self.task.system
         if isinstance(system, HybridSystem):
             return system.modes[signs[0]].name
+        if isinstance(system, MechanicalSystem):
+            rough = [contact.slip is not None for contact in system.contacts]
+            return ", ".join(mode_name(*one) for one in zip(signs, rough, strict=True))
         return system.mode_name(signs)
 
     @property
@@ -129,8 +137,12 @@ class Solved(ABC):
     def biactive(self) -> list[tuple[float, str, str]]:
         """Time, switching function and what is biactive: places where the cost has a kink."""
         system = self.task.system
-        names: Sequence[str] = system.guard_names
-        if isinstance(system, HybridSystem):
+        names: Sequence[str] = ()
+        if isinstance(system, MechanicalSystem):
+            names = [contact.name for contact in system.contacts]
+        elif isinstance(system, StepSystem):
+            names = system.guard_names
+        else:
             names = [guard.name for guard in system.guards]
         found = {(p.t, names[p.function], p.what): None for p in self.outcome.places}
         return list(found)

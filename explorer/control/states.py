@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import sympy as sp
 
+from explorer.derivatives import Sensitivity
 from explorer.results.solution import Solution
 from explorer.systems import MechanicalSystem, StateSpaceSystem, System
 from explorer.types import Plain
 
-__all__ = ["rows_of", "start_of", "states_of"]
+__all__ = ["rows_of", "slopes_of", "start_of", "states_of"]
 
 
 def states_of(system: System) -> tuple[sp.Symbol, ...]:
@@ -23,6 +24,13 @@ def states_of(system: System) -> tuple[sp.Symbol, ...]:
 def rows_of(run: Solution) -> np.ndarray:
     """Return the states (n_t, n_x) of a run."""
     return np.hstack([run.q, run.v]) if run.has_velocities else np.asarray(run.x)
+
+
+def slopes_of(found: Sensitivity) -> np.ndarray:
+    """Return the derivatives (n_t, n_x, p) of the states of a run."""
+    if found.run.has_velocities:
+        return np.concatenate([found.Q, found.V], axis=1)
+    return np.asarray(found.S)
 
 
 def start_of(system: System, x: np.ndarray) -> Plain:

@@ -8,13 +8,23 @@ which the lengths of the phases are free.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from explorer.transcription.contact_formulas import ContactFormulas
+from explorer.transcription.contact_sets import bounds_of_contacts, forces_at, is_closed, labels_of
+from explorer.transcription.layout import (
+    Layout,
+    ends,
+    layout_of,
+    lengths,
+    stage_times,
+    states_at,
+)
 from explorer.transcription.modes import bounds_of_modes
 from explorer.transcription.program import INF, Program
-from explorer.transcription.sequence import Phase, Sequence, counts
+from explorer.transcription.sequence import Sequence, counts
 from explorer.transcription.solver import Bounds
 
 __all__ = [
@@ -24,6 +34,7 @@ __all__ = [
     "layout_of",
     "lengths",
     "moved",
+    "open_ends",
     "open_slacks",
     "retimed",
     "signs_of",
@@ -32,32 +43,11 @@ __all__ = [
 ]
 
 
-def lengths(program: Program, w: np.ndarray) -> np.ndarray:
-    """Return the lengths (N, E) of the elements in s."""
-    grid, of = program.grid, program.of
-    if grid.switching:
-        return np.asarray(w[of["h"]])
-    whole = w[of["lengths"]] if grid.free else (w[of["T"]] - w[of["t_0"]]) * w[of["part"]]
-    return np.repeat(whole[:, None] / grid.elements, grid.elements, axis=1)
-
-
-def ends(program: Program, w: np.ndarray) -> np.ndarray:
-    """Return the times (N + 1,) of the boundaries of the control intervals in s."""
-    begin = w[program.of["t_0"]]
-    return np.concatenate([[begin], begin + np.cumsum(lengths(program, w).sum(axis=1))])
-
-
-def stage_times(program: Program, w: np.ndarray) -> np.ndarray:
-    """Return the times (N, E, s) of the stages in s."""
-    h = lengths(program, w)
-    begin = np.concatenate([[0.0], np.cumsum(h.ravel())[:-1]]).reshape(h.shape)
-    begin += w[program.of["t_0"]]
-    return np.asarray(begin[:, :, None] + h[:, :, None] * program.grid.method.c)
-
-
-def signs_of(program: Program, w: np.ndarray) -> np.ndarray:
+def signs_of(program: Program, w: np.ndarray, p: np.ndarray) -> np.ndarray:
     """Return the signs (N, E, n_c) of the switching functions at a point of the homotopy."""
     f, of = program.formulas, program.of
+    if isinstance(f, ContactFormulas):
+        return labels_of(program, w, p)
     m, lam = w[of["m"]], w[of["lam"]]
     largest = lam.max(axis=2)  # over the stages, and the end of the element before
     flat = largest.reshape(-1, largest.shape[-1]).copy()
@@ -86,36 +76,10 @@ def signs_of(program: Program, w: np.ndarray) -> np.ndarray:
     return signs
 
 
-@dataclass(frozen=True)
-class Layout:
-    """Which phase each element belongs to.
-
-    Attributes
-    ----------
-    signs : (N, E, n_c) int
-    phase : (N, E) int, the number of the phase in its interval
-    """
-
-    signs: np.ndarray
-    phase: np.ndarray
-
-
-def layout_of(program: Program, phases: list[list[Phase]]) -> Layout:
-    """Return how the elements of a program share the phases of a sequence."""
-    grid = program.grid
-    N, E, width = grid.intervals, grid.elements, program.formulas.n_signs
-    signs, number = np.zeros((N, E, width), int), np.zeros((N, E), int)
-    for k, here in enumerate(phases):
-        n = 0
-        for i, count in enumerate(counts(here, E)):
-            signs[k, n : n + count] = here[i].signs
-            number[k, n : n + count] = i
-            n += count
-    return Layout(signs, number)
-
-
 def bounds_of(program: Program, layout: Layout) -> Bounds:
     """Return the bounds of the smooth program on known active sets."""
+    if isinstance(program.formulas, ContactFormulas):
+        return bounds_of_contacts(program, layout.signs, layout.phase)
     if program.formulas.modes:
         return bounds_of_modes(program, layout.signs, layout.phase)
     grid, of, rows = program.grid, program.of, program.rows
@@ -190,6 +154,7 @@ def moved(
     boundaries = ends(source, w)
     phases = sequence.phases(boundaries)
     layout = layout_of(program, phases)
+    begun = np.asarray(source.begun(w, p), float).T
     if grid.free:
         out[of["lengths"]] = np.diff(boundaries)
     for k, here in enumerate(phases):
@@ -202,7 +167,10 @@ def moved(
             out[of["h"][k]] = each
         begin = np.concatenate([[0.0], np.cumsum(each)[:-1]])
         times = begin[:, None] + each[:, None] * grid.method.c
-        out[of["x"][k]] = states_at(source, w, p, k, times.ravel()).reshape(*times.shape, -1)
+        out[of["x"][k]] = states_at(source, w, begun, k, times.ravel()).reshape(*times.shape, -1)
+    if isinstance(f, ContactFormulas):
+        _forces(source, w, program, out, layout)
+        return out, layout
     if f.modes:
         out[of["m"]] = layout.signs[:, :, None, :] == np.arange(f.modes)
     else:
@@ -221,6 +189,25 @@ def moved(
         out[of["lam"]] = np.concatenate([np.maximum(-c, 0), np.maximum(c, 0)], axis=3)
         _slide(program, out, layout, rho[:, 0], t)
     return out, layout
+
+
+def _forces(
+    source: Program, w: np.ndarray, program: Program, out: np.ndarray, layout: Layout
+) -> None:
+    """Set the forces of closed contacts, and the impulses, from those next to them in time."""
+    f, of = program.formulas, program.of
+    assert isinstance(f, ContactFormulas)
+    t = stage_times(program, out)
+    force = forces_at(source, w, t.ravel()).reshape(*t.shape, f.n_f)
+    force = force * lengths(program, out)[:, :, None, None]
+    on = np.ones((*layout.signs.shape[:2], f.n_f), bool)
+    on[..., : f.n_c] = is_closed(layout.signs)
+    on[..., f.n_c : f.n_c + f.n_t] = on[..., f.rough]
+    out[of["force"]] = np.where(on[:, :, None, :], force, 0.0)
+    impulse = w[source.of["impulse"]]
+    largest = np.abs(impulse).max(axis=1, keepdims=True)
+    strongest = np.where(np.abs(impulse) == largest, impulse, 0.0).sum(axis=1, keepdims=True)
+    out[of["impulse"]] = np.broadcast_to(strongest, of["impulse"].shape)
 
 
 def _slide(program: Program, w: np.ndarray, layout: Layout, rho: np.ndarray, t: np.ndarray) -> None:
@@ -246,23 +233,11 @@ def _slide(program: Program, w: np.ndarray, layout: Layout, rho: np.ndarray, t: 
             w[of["m"][k, n, q]] = m
 
 
-def states_at(program: Program, w: np.ndarray, p: np.ndarray, k: int, t: np.ndarray) -> np.ndarray:
-    """Return the states (n_t, n_x) at times `t` in s after the begin of interval `k`."""
-    grid, x, h = program.grid, w[program.of["x"]], lengths(program, w)[k]
-    first = x[k - 1, -1, -1] if k else p[: x.shape[-1]]
-    start = np.vstack([first, x[k, :-1, -1]])
-    begin = np.concatenate([[0.0], np.cumsum(h)[:-1]])
-    e = np.clip(np.searchsorted(begin, t, side="right") - 1, 0, grid.elements - 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        at = np.where(h[e] > 0, np.clip((t - begin[e]) / h[e], 0.0, 1.0), 1.0)
-    nodes = np.concatenate([[0.0], grid.method.c])
-    values = np.concatenate([start[:, None], x[k]], axis=1)[e]  # (n_t, s + 1, n_x)
-    out = np.zeros((len(t), x.shape[-1]))
-    for i, node in enumerate(nodes):
-        others = np.delete(nodes, i)
-        weight = np.prod((at[:, None] - others) / (node - others), axis=1)
-        out += weight[:, None] * values[:, i]
-    return out
+def open_ends(program: Program, bounds: Bounds) -> Bounds:
+    """Return bounds with slacks of path and end; switching functions stay as they are."""
+    wide = open_slacks(program, Bounds(*(one.copy() for one in vars(bounds).values())))
+    wide.high[program.of["loose"]] = 0.0
+    return wide
 
 
 def open_slacks(program: Program, bounds: Bounds) -> Bounds:

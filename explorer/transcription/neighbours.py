@@ -4,64 +4,42 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.transcription.active_set import ends, stage_times
+from explorer.transcription.biactive import (
+    SHORT,
+    TOUCH,
+    Biactive,
+    empty,
+    function_of,
+    runs,
+    sides,
+)
+from explorer.transcription.contact_formulas import ContactFormulas
+from explorer.transcription.contact_neighbours import contact_places
+from explorer.transcription.layout import ends, stage_times
 from explorer.transcription.modes import possible
 from explorer.transcription.polish import Polished
-from explorer.transcription.program import Program
+from explorer.transcription.program import Grid, Program
 from explorer.transcription.sequence import Sequence
 
-__all__ = ["Biactive", "biactive", "neighbours", "shifted", "without_idle"]
+__all__ = ["Biactive", "biactive", "elsewhere", "neighbours", "shifted", "without_idle"]
 
-SHORT = 1e-6  # of a control interval: a phase of no length
 SMALL = 1e-7  # of its largest value: a function or a multiplier at its bound
-TOUCH = 1e-7  # what is left of a switching function that is touched
 MOST = 4  # changes that are moved in all combinations
 NEAR = 0.2  # of a control interval: changes that are tried on the other side of its boundary
-
-
-@dataclass(frozen=True)
-class Biactive:
-    """A place where the objective may have a kink.
-
-    Attributes
-    ----------
-    t : float, in s
-    function : int, the switching function
-    what : str, in words
-    change : int or None, the number of the change that can move
-    place : int, where it moves to
-    sequence : Sequence or None, the sequence beside it where no change moves
-    empty : bool, whether it is a phase of no length
-    """
-
-    t: float
-    function: int
-    what: str
-    change: int | None = None
-    place: int = 0
-    sequence: Sequence | None = None
-    empty: bool = False
-
-
-def _function(plan: Polished, before: tuple[int, ...], after: tuple[int, ...]) -> int:
-    """Return the switching function, or the guard, of a change."""
-    edges = plan.program.formulas.edges
-    if edges:
-        return edges.index((before[0], after[0]))
-    return next(j for j, (a, b) in enumerate(zip(before, after, strict=True)) if a != b)
 
 
 def biactive(plan: Polished) -> list[Biactive]:
     """Return the biactive places of a solution."""
     if not plan.program.formulas.n_c:
         return []
+    if isinstance(plan.program.formulas, ContactFormulas):
+        return [*contact_places(plan)]
     if plan.program.formulas.modes:
-        return [*_on_boundaries(plan), *_empty(plan), *_reaching(plan)]
-    return [*_on_boundaries(plan), *_empty(plan), *_double(plan), *_idle(plan), *_touching(plan)]
+        return [*_on_boundaries(plan), *empty(plan), *_reaching(plan)]
+    return [*_on_boundaries(plan), *empty(plan), *_double(plan), *_idle(plan), *_touching(plan)]
 
 
 def _on_boundaries(plan: Polished) -> Iterator[Biactive]:
@@ -70,7 +48,7 @@ def _on_boundaries(plan: Polished) -> Iterator[Biactive]:
     N = len(boundaries) - 1
     for i, change in enumerate(sequence.changes):
         k, between = divmod(change.place, 2)
-        j = _function(plan, sequence.before(i), change.after)
+        j = function_of(plan, sequence.before(i), change.after)
         near = SHORT * (boundaries[-1] / N)
         driven = plan.program.formulas.driven
         slides = driven[j] if driven else not sequence.before(i)[j]
@@ -96,14 +74,6 @@ def _on_boundaries(plan: Polished) -> Iterator[Biactive]:
                 yield Biactive(change.t, j, "a slide ends on a boundary", i, 2 * k - 1)
 
 
-def _jumps(plan: Polished, i: int) -> bool:
-    """Whether the state jumps at change `i`."""
-    f, sequence = plan.program.formulas, plan.sequence
-    if not f.modes or not 0 <= i < len(sequence.changes):
-        return False
-    return f.jumping[_function(plan, sequence.before(i), sequence.changes[i].after)]
-
-
 def _passed(plan: Polished, i: int, k: int, g: int) -> Iterator[Biactive]:
     """A guard that a control passes by its jump, and that is zero on one side of it already."""
     change, program = plan.sequence.changes[i], plan.program
@@ -112,25 +82,6 @@ def _passed(plan: Polished, i: int, k: int, g: int) -> Iterator[Biactive]:
         yield Biactive(change.t, g, what, i, 2 * k)
     if abs(plan.point.rows[program.rows["passed"][k, g]]) < TOUCH:
         yield Biactive(change.t, g, what, i, 2 * k + 2)
-
-
-def _empty(plan: Polished) -> Iterator[Biactive]:
-    """Phases of no length between two changes, at the start or at the end."""
-    sequence, boundaries = plan.sequence, ends(plan.program, plan.point.w)
-    times = [boundaries[0], *(c.t for c in sequence.changes), boundaries[-1]]
-    near = SHORT * boundaries[-1] / plan.program.grid.intervals
-    for i, (begin, end) in enumerate(itertools.pairwise(times)):
-        if end - begin > near or not sequence.changes:
-            continue
-        if i == 0:
-            beside = Sequence(sequence.changes[0].after, sequence.changes[1:])
-            j = _function(plan, sequence.first, sequence.changes[0].after)
-        else:
-            beside = sequence.without(i - 1)
-            j = _function(plan, sequence.before(i - 1), sequence.changes[i - 1].after)
-        if any(_jumps(plan, c) for c in (i - 1, i)):
-            continue  # a jump has no length, and leaving it out is no small change
-        yield Biactive(begin, j, "a phase of no length", sequence=beside.simplified(), empty=True)
 
 
 def _double(plan: Polished) -> Iterator[Biactive]:
@@ -211,11 +162,11 @@ def _touching(plan: Polished) -> Iterator[Biactive]:
         own = (j + n_c * (plan.layout.signs[..., j] > 0))[:, :, None, None]
         at = np.take_along_axis(lam, np.broadcast_to(own, (*lam.shape[:3], 1)), 3).ravel()
         touched = away & (signs != 0) & (np.abs(w[at]) < TOUCH)
-        for first, last in _runs(touched, signs):
+        for first, last in runs(touched, signs):
             if first == last and not (plan.bounds.high[at[first]] > 0 and pull[at[first]] > strong):
                 continue
             for begin, end in itertools.product(
-                _sides(plan, t, places, first, -1), _sides(plan, t, places, last, 1)
+                sides(plan, t, places, first, -1), sides(plan, t, places, last, 1)
             ):
                 beside = plan.sequence.replaced(begin, end, j, -int(signs[first]), near)
                 yield Biactive(float(t[first]), j, "a surface is touched", sequence=beside)
@@ -233,51 +184,12 @@ def _reaching(plan: Polished) -> Iterator[Biactive]:
     away = np.abs(t[:, None] - changes).min(axis=1) > near
     for g, (before, after) in enumerate(f.edges):
         reached = away & (mode == before) & (np.abs(w[lam[..., g].ravel()]) < TOUCH)
-        for first, last in _runs(reached, mode):
+        for first, last in runs(reached, mode):
             for begin, end in itertools.product(
-                _sides(plan, t, places, first, -1), [*_sides(plan, t, places, last, 1), (np.inf, 0)]
+                sides(plan, t, places, first, -1), [*sides(plan, t, places, last, 1), (np.inf, 0)]
             ):  # infinite: there may be no way back
                 beside = plan.sequence.replaced(begin, end, 0, after, near)
                 yield Biactive(float(t[first]), g, "a guard is touched", sequence=beside)
-
-
-def _runs(touched: np.ndarray, signs: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last index of each run of True with the same sign."""
-    i = 0
-    while i < len(touched):
-        if touched[i]:
-            last = i
-            while last + 1 < len(touched) and touched[last + 1] and signs[last + 1] == signs[i]:
-                last += 1
-            yield i, last
-            i = last
-        i += 1
-
-
-def _sides(
-    plan: Polished, t: np.ndarray, places: np.ndarray, i: int, step: int
-) -> list[tuple[float, int]]:
-    """Return time and place where a stretch may begin (step -1) or end (step 1).
-
-    Beside stage `i`; if a change lies between it and the next stage, there; if a boundary of
-    intervals is near, on both sides of it.
-    """
-    beyond = i + step
-    if not 0 <= beyond < len(t):
-        return [(float(t[i]), int(places[i]))]
-    low, high = sorted((float(t[i]), float(t[beyond])))
-    tol = SHORT * float(t[-1]) / plan.program.grid.intervals
-    for change in plan.sequence.changes:
-        if low - tol <= change.t <= high + tol:
-            return [(change.t, change.place)]
-    sides = [(float(t[i]), int(places[i]))]
-    inner = i - step
-    for other in (beyond, inner):
-        if 0 <= other < len(t) and places[other] != places[i]:
-            sides.append((float(t[i]), int(places[other])))
-            if any(plan.program.formulas.driven):
-                sides.append((float(t[i]), int(places[other] + places[i]) // 2))
-    return sides
 
 
 def neighbours(plan: Polished, places: list[Biactive]) -> Iterator[Sequence]:
@@ -330,3 +242,14 @@ def _moved(sequence: Sequence, moves: dict[int, list[int]]) -> Iterator[Sequence
                 for i, place in zip(some, targets, strict=True):
                     other = other.with_place(i, place)
                 yield other
+
+
+def elsewhere(sequence: Sequence, grid: Grid) -> list[Sequence]:
+    """Return other places of the changes, where the sequence as it is has no solution."""
+    out = []
+    for step in (2, -2):
+        for i, change in enumerate(sequence.changes):
+            other = sequence.with_place(i, change.place + step)
+            if other.fits(grid.intervals, grid.elements):
+                out.append(other)
+    return out[:12]

@@ -13,20 +13,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 
-from explorer.transcription.active_set import lengths, open_slacks, signs_of
+from explorer.transcription.active_set import open_ends, signs_of
+from explorer.transcription.contact_formulas import ContactFormulas
+from explorer.transcription.contact_sets import inside
 from explorer.transcription.horizon import restrict
+from explorer.transcription.layout import ends, lengths
 from explorer.transcription.neighbours import (
     MOST,
     Biactive,
     biactive,
+    elsewhere,
     neighbours,
     shifted,
     without_idle,
 )
+from explorer.transcription.outcome import Outcome, Settings
 from explorer.transcription.polish import (
     CLOSED,
     PENALTY,
@@ -36,64 +40,16 @@ from explorer.transcription.polish import (
     pressed,
     ties,
 )
-from explorer.transcription.program import Grid, Program
+from explorer.transcription.program import Program
 from explorer.transcription.sequence import Sequence, read
 from explorer.transcription.solver import Bounds, Point, Solver
 from explorer.types import Plain
 
-__all__ = ["Outcome", "Pipeline", "Settings"]
+__all__ = ["Pipeline"]
 
 BETTER = 1e-8  # relative: a lower objective
+SHORTEST = 0.1  # of a mean element with contacts, during the homotopy
 SAME = 1e-6  # relative: what two discretisations of one solution may differ by
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Limits of a search.
-
-    Attributes
-    ----------
-    sigmas : tuple of float
-        The bounds of the products, in order.
-    even : float
-        Weight of unequal elements during the homotopy.
-    most : int
-        Neighbouring sequences that are solved at most.
-    """
-
-    sigmas: tuple[float, ...] = (1.0, 1e-2, 1e-4, 1e-6)
-    even: float = 1e-2
-    most: int = 60
-
-
-@dataclass
-class Outcome:
-    """What a search found.
-
-    Attributes
-    ----------
-    program, w, p : the program, its variables and parameters
-    status : str
-        "stationary": solved, and no neighbouring sequence is better. "at a kink": solved on its
-        sequence, but it is biactive, and not every sequence beside it could be shown not to be
-        better. "infeasible": constraints cannot hold together. "not converged": the last point of
-        the solver. "stopped": the best point before an interruption.
-    plan : Polished or None
-    point : Point
-    places : list of Biactive
-    message : str
-    log : list of dict
-    """
-
-    program: Program
-    w: np.ndarray
-    p: np.ndarray
-    status: str
-    plan: Polished | None
-    point: Point
-    places: list[Biactive]
-    message: str
-    log: list[Plain] = field(default_factory=list)
 
 
 class Pipeline:
@@ -129,8 +85,8 @@ class Pipeline:
         """Search from a guess `w` of the program of the homotopy; `p` are the parameters."""
         self.log, self.begin, self.reached = [], time.perf_counter(), False
         program = self.first.program
-        if program.formulas.modes:
-            return self.hybrid(w, p)
+        if program.formulas.modes or self.modes:
+            return self.known(w, p)
         point = self.homotopy(w, p)
         if program.formulas.n_c == 0 or not program.grid.switching:
             sequence = Sequence((0,) * program.formulas.n_c, ())
@@ -144,15 +100,15 @@ class Pipeline:
             return self.relaxed(point, p, outcome.status, "no sequence of active sets is solved")
         return outcome
 
-    def hybrid(self, w: np.ndarray, p: np.ndarray) -> Outcome:
-        """Search among sequences of modes, beginning with that of the guess or of the start."""
+    def known(self, w: np.ndarray, p: np.ndarray) -> Outcome:
+        """Search among sequences, beginning with that of the guess or the mode of the start."""
         program = self.first.program
         sequence = self.modes or Sequence((self.start_mode,), ())
         p = p.copy()
         p[-2], p[-1] = 0.0, PENALTY
         first = polish(self.smooth, program, w, sequence, p, kind="homotopy", uniform=True)
         self.note("first modes", first.point, first.cost, changes=len(sequence.changes))
-        return self.refine(program, first.point.w, first.sequence, p)
+        return self.refine(first.program, first.point.w, first.sequence, p)
 
     # -- 1: homotopy ----------------------------------------------------------------------------
 
@@ -169,15 +125,19 @@ class Pipeline:
         for sigma in sigmas:
             bounds = Bounds.of(program)
             bounds.row_high[program.rows["product"]] = sigma
+            if isinstance(program.formulas, ContactFormulas):
+                # in an element of no length a force would be an impulse that nothing limits
+                least = SHORTEST * program.grid.usual / program.of["h"].size
+                bounds.low[program.of["h"]] = least
             bounds.row_low[program.rows["tied"]] = bounds.row_high[program.rows["tied"]] = 0.0
             if elastic:
-                bounds = _loosened(program, bounds)
+                bounds = open_ends(program, bounds)
             restrict(program, bounds, w, p)
             point = solver("homotopy", w, p, bounds)
             if not point.ok and not elastic:
                 elastic = True
                 point = solver(
-                    "homotopy", w, p, restrict(program, _loosened(program, bounds), w, p)
+                    "homotopy", w, p, restrict(program, open_ends(program, bounds), w, p)
                 )
             w = point.w
             slack = max((w[program.of[k]].max(initial=0.0) for k in ("path", "end")), default=0.0)
@@ -199,7 +159,10 @@ class Pipeline:
         program, most = self.first.program, self.first.program.grid.elements
         h = lengths(program, w)
         short = 1e-3 * float(h.sum()) / len(h)
-        sequence = read(signs_of(program, w), h, short, float(w[program.of["t_0"]]))
+        t_0 = float(w[program.of["t_0"]])
+        sequence = read(signs_of(program, w, p), h, short, t_0)
+        if isinstance(program.formulas, ContactFormulas):
+            return inside(sequence, most, ends(program, w))
         if program.formulas.cells is None:
             sequence = without_idle(program, w, p, sequence)
         single = sequence.single().inside(most)
@@ -218,9 +181,9 @@ class Pipeline:
         p[-2], p[-1] = 0.0, PENALTY
         best = self.polished(source, w, sequence, p)
         if not best.ok:
-            for other in _variants(sequence, source.grid)[: None if wide else self.settings.most]:
+            for other in elsewhere(sequence, source.grid)[: None if wide else self.settings.most]:
                 tried = self.polished(source, w, other, p)
-                best = tried if tried.ok or _slack(tried) < _slack(best) else best
+                best = tried if tried.ok or tried.missing < best.missing else best
                 if best.ok:
                     break
         if not best.ok and best.program.formulas.modes:
@@ -259,7 +222,7 @@ class Pipeline:
                 seen.add(sequence.key)
                 left -= 1
                 other = self.polished(best.program, best.point.w, sequence, p)
-                if other.ok or _slack(other) < 0.999 * _slack(best):
+                if other.ok or other.missing < 0.999 * best.missing:
                     better = other
                     break
             if better is None:
@@ -373,25 +336,3 @@ class Pipeline:
             text = "the constraints cannot hold together"
             text += " in the modes that were tried" * bool(best.program.formulas.modes)
         return Outcome(best.program, best.point.w, p, status, best, best.point, [], text, self.log)
-
-
-def _loosened(program: Program, bounds: Bounds) -> Bounds:
-    """Return bounds with slacks of path and end; switching functions stay as they are."""
-    wide = open_slacks(program, Bounds(*(one.copy() for one in vars(bounds).values())))
-    wide.high[program.of["loose"]] = 0.0
-    return wide
-
-
-def _slack(plan: Polished) -> float:
-    return sum(plan.slacks.values()) if plan.point.ok else np.inf
-
-
-def _variants(sequence: Sequence, grid: Grid) -> list[Sequence]:
-    """Return other places of the changes, where the sequence as it is has no solution."""
-    out = []
-    for step in (2, -2):
-        for i, change in enumerate(sequence.changes):
-            other = sequence.with_place(i, change.place + step)
-            if other.fits(grid.intervals, grid.elements):
-                out.append(other)
-    return out[:12]

@@ -61,6 +61,11 @@ class Polished:
     parameters: np.ndarray
 
     @property
+    def missing(self) -> float:
+        """How much slack the constraints take; infinite where it is not known."""
+        return sum(self.slacks.values()) if self.point.ok else np.inf
+
+    @property
     def ok(self) -> bool:
         """Whether it is solved, and without slacks."""
         return self.point.ok and max(self.slacks.values(), default=0.0) <= CLOSED

@@ -30,7 +30,7 @@ from explorer.types import Array
 if TYPE_CHECKING:
     from casadi import SX, Function
 
-__all__ = ["Grid", "Program", "build"]
+__all__ = ["INF", "Builder", "Grid", "Limits", "Program", "build"]
 
 INF = float("inf")
 
@@ -150,10 +150,10 @@ class Limits:
 
 def build(formulas: Formulas, grid: Grid, limits: Limits) -> Program:
     """Return the program of a problem."""
-    return _Builder(formulas, grid, limits).build()
+    return Builder(formulas, grid, limits).build()
 
 
-class _Builder:
+class Builder:
     """Lays out variables and rows, interval by interval."""
 
     def __init__(self, formulas: Formulas, grid: Grid, limits: Limits) -> None:
@@ -225,12 +225,13 @@ class _Builder:
                 else:
                     h = length / grid.elements
                 steps.append(h)
+                x = self.enter(t, x, u, before)
                 self.begun.append(x)
                 x, before = self.element(t, x, u, h, before)
                 t = t + h if n + 1 < grid.elements else begin + length
             if grid.switching:
                 self.row("sum", sum(steps) - length)
-            if len(self.limits.knots):
+            if f.knot is not None and len(self.limits.knots):
                 self.row("knot", f.knot(t, x, self.rho), *self.limits.knots.T)
         self.spans.append((len(self.w.low), len(self.g.low)))
         if grid.free:
@@ -252,6 +253,10 @@ class _Builder:
             g = -ca.DM(signs.astype(float)) @ c[functions.tolist()]
             parts.append(g - ca.mmin(g))
         return ca.vertcat(*parts)
+
+    def enter(self, t: SX, x: SX, u: SX, before: SX) -> SX:
+        """Return the state with which an element begins."""
+        return x
 
     def element(self, t: SX, x0: SX, u: SX, h: SX, before: SX) -> tuple[SX, SX]:
         """Append an element; return its last state and multipliers lam."""
@@ -329,11 +334,9 @@ class _Builder:
             self.row("stewart", g - lam[part] - mu[k])
             self.row("convex", ca.sum1(m[part]) - 1)
 
-    def finished(self, cost: SX) -> Program:
-        ca, f, grid = self.ca, self.f, self.grid
-        w, g = ca.vertcat(*self.w.parts), ca.vertcat(*self.g.parts)
-        p = ca.vertcat(self.x0, self.rho, self.even, self.penalty)
-        objective = cost + self.even * self.unequal + self.penalty * self.slack
+    def shapes(self) -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[int, ...]]]:
+        """Return the shapes of the indices of variables and of rows, by name."""
+        f, grid = self.f, self.grid
         N, E, s = grid.intervals, grid.elements, grid.stages
         shapes = {
             "T": (),
@@ -351,7 +354,6 @@ class _Builder:
             "path": (N, E, s, len(self.limits.path), 2),
             "end": (len(self.limits.end), 2),
         }
-        of = {k: _stacked(self.of.get(k), shape) for k, shape in shapes.items()}
         row_shapes = {
             "product": (-1, E),
             "equal": (-1, max(E - 1, 1)),
@@ -362,6 +364,15 @@ class _Builder:
             "path": (N, E, s, len(self.limits.path)),
             "switching": (N, E, s, f.n_c),
         }
+        return shapes, row_shapes
+
+    def finished(self, cost: SX) -> Program:
+        ca, f, grid = self.ca, self.f, self.grid
+        w, g = ca.vertcat(*self.w.parts), ca.vertcat(*self.g.parts)
+        p = ca.vertcat(self.x0, self.rho, self.even, self.penalty)
+        objective = cost + self.even * self.unequal + self.penalty * self.slack
+        shapes, row_shapes = self.shapes()
+        of = {k: _stacked(self.of.get(k), shape) for k, shape in shapes.items()}
         rows = {k: _stacked(self.at.get(k), shape) for k, shape in row_shapes.items()}
         first = np.array(self.spans)
         return Program(

@@ -12,7 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from explorer.transcription.pipeline import Outcome, Pipeline
+from explorer.transcription.outcome import Outcome
+from explorer.transcription.pipeline import Pipeline
 from explorer.transcription.polish import PENALTY, Polished, polish
 from explorer.transcription.sequence import Sequence
 

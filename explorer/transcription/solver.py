@@ -46,6 +46,8 @@ _KINDS: dict[str, Plain] = {
         "ipopt.mu_init": 1e-2,
         "ipopt.bound_relax_factor": 0.0,
         "ipopt.acceptable_tol": 1e-8,
+        "ipopt.acceptable_dual_inf_tol": 1e-5,
+        "ipopt.acceptable_compl_inf_tol": 1e-7,
     },
     # near a solution, to the last digits
     "polish": {

@@ -13,7 +13,7 @@ from explorer.control.course import Course
 from explorer.control.plan import Plan
 from explorer.control.replay import Replay
 from explorer.quantities import quantity, unit
-from explorer.systems import HybridSystem
+from explorer.systems import HybridSystem, MechanicalSystem
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.lanes import bars
 from explorer.views.drawing.picture import (
@@ -53,6 +53,7 @@ from explorer.views.drawing.view import view
 
 __all__ = ["plan", "said"]
 
+_DOES = ("open", "stick", "closed", "forward", "backward")  # what a contact does
 _SIDES = {1: "plus", 0: "sliding", -1: "minus"}
 _MOST_NAMES = 6
 _MOST_PLOTS = 4  # of states
@@ -81,7 +82,7 @@ def said(plan: Plan, replay: Replay | None = None) -> str:
 
 def _groups(plan: Plan) -> list[list[int]]:
     """Return which states share a plot: none if they are few, else those of one unit."""
-    units = list(plan.task.system.units)
+    units = list(plan.task.state_units)
     if len(units) <= _MOST_PLOTS:
         return [[i] for i in range(len(units))]
     kinds = list(dict.fromkeys(units))
@@ -103,17 +104,17 @@ def _states(
     span, plots = _span(plan, course, pinned), []
     for group in _groups(plan):
         drawn = [_state(plan, lines, i, handles) for i in group]
-        system = plan.task.system
-        names = ", ".join(label(system.coordinates[i]) for i in group)
+        task = plan.task
+        names = ", ".join(label(task.state_names[i]) for i in group)
         names = names if len(group) <= _MOST_SAID else "states"
-        shared = {unit(system.units[i]) for i in group}
+        shared = {unit(task.state_units[i]) for i in group}
         title = titled(names, shared.pop() if len(shared) == 1 else "")
         traces = [trace for part, _ in drawn for trace in part]
         for trace in traces if len(group) > 1 else ():
-            trace["showlegend"] = trace["name"] in {label(system.coordinates[i]) for i in group}
+            trace["showlegend"] = trace["name"] in {label(task.state_names[i]) for i in group}
         limits = extent(*(np.array(limits) for _, limits in drawn))
         limits = drawn[0][1] if len(drawn) == 1 else limits
-        plots.append(Plot(traces, time_title(system), title, span, limits))
+        plots.append(Plot(traces, time_title(task.system), title, span, limits))
     for kind in ("replay", "simulation", "bound"):  # each kind of line is named once
         for trace in plots[0].traces:
             if trace["name"] == kind and trace["y"] is not OFF[1]:
@@ -126,8 +127,8 @@ def _state(
     plan: Plan, lines: dict[str, Curve | None], i: int, handles: bool
 ) -> tuple[list[Trace], tuple[float, float]]:
     """Return what is drawn of a state, and the range that holds it."""
-    system = plan.task.system
-    name, u, colour = system.coordinates[i], unit(system.units[i]), COLOURS[i % len(COLOURS)]
+    task = plan.task
+    name, u, colour = task.state_names[i], unit(task.state_units[i]), COLOURS[i % len(COLOURS)]
     text, shown, traces = label(name), [plan.x[:, i]], []
     styles: dict[str, tuple[str, Line]] = {
         "pinned": (GREY, DOTS),
@@ -167,10 +168,10 @@ def _span(plan: Plan, course: Course | None, pinned: Plan | None) -> tuple[float
 
 def _controls(plan: Plan, course: Course | None, pinned: Plan | None, handles: bool) -> list[Plot]:
     """Return a plot for each control: steps, and its bounds."""
-    system, span, plots = plan.task.system, _span(plan, course, pinned), []
-    for i, name in enumerate(plan.task.control_names):
-        in_units, text = unit(system.parameters[name].unit), label(name)
-        colour = COLOURS[(i + system.n) % len(COLOURS)]
+    task, span, plots = plan.task, _span(plan, course, pinned), []
+    for i, name in enumerate(task.control_names):
+        in_units, text = unit(task.system.parameters[name].unit), label(name)
+        colour = COLOURS[(i + len(task.states)) % len(COLOURS)]
         t, u = steps(plan.t, plan.u[:, i])
         traces = [] if pinned is None else [pinned_line(*steps(pinned.t, pinned.u[:, i]))]
         traces.append(stroke(t, u, colour, text, in_units, line={"width": 2.4}))
@@ -183,7 +184,9 @@ def _controls(plan: Plan, course: Course | None, pinned: Plan | None, handles: b
         wide = np.array([b for b in (low, high) if np.isfinite(b)])
         bound, limits = range_of(low, high, span, colour, plan.u[:, i], wide)
         title = titled(text, in_units)
-        plots.append(Plot([*traces, bound], time_title(system), title, span, limits, share=0.7))
+        plots.append(
+            Plot([*traces, bound], time_title(task.system), title, span, limits, share=0.7)
+        )
     return plots
 
 
@@ -203,6 +206,16 @@ def _lanes(plan: Plan, course: Course | None, pinned: Plan | None, handles: bool
             level = bars(t, own, (2,), len(names))
             traces.append(stroke(*level, COLOURS[k % len(COLOURS)], prose(name), "", line=_WIDE))
         places = {g.name: len(names) - 1 - g.mode for g in system.guards}
+    elif isinstance(system, MechanicalSystem):
+        names = [contact.name for contact in system.contacts]
+        labels = [[p.name.split(", ")[c] for p in (*parts, parts[-1])] for c in range(len(names))]
+        done = np.array([[_DOES.index(one) for one in row] for row in labels]).T
+        for k in np.unique(done):
+            level = bars(t, done, (int(k),), len(names))
+            what = _DOES[k]
+            bar = stroke(*level, COLOURS[k % len(COLOURS)], what, "", line=_WIDE, showlegend=True)
+            traces.append(bar)
+        places = {name: len(names) - 1 - k for k, name in enumerate(names)}
     else:
         names = [s.name for s in system.switches]
         for side, colour in SIDES.items():
@@ -247,9 +260,9 @@ def _multipliers(plan: Plan, course: Course | None, pinned: Plan | None) -> Plot
     program, task = plan.outcome.program, plan.task
     held = plan.outcome.point.w_multipliers
     of_u, of_x = held[program.of["u"]], held[program.of["x"]].sum(axis=(1, 2))
-    columns = [(k, of_u[:, i], i + task.system.n) for i, k in enumerate(task.control_names)]
+    columns = [(k, of_u[:, i], i + len(task.states)) for i, k in enumerate(task.control_names)]
     bounded = np.isfinite(task.limits[0]).any(axis=1)
-    columns += [(k, of_x[:, i], i) for i, k in enumerate(task.system.coordinates) if bounded[i]]
+    columns += [(k, of_x[:, i], i) for i, k in enumerate(task.state_names) if bounded[i]]
     h = np.diff(plan.t)
     real = np.where(h > ALIKE * plan.t_end, h, np.nan)
     least = _NOISE * (1.0 + abs(plan.objective)) / plan.t_end

@@ -27,7 +27,7 @@ def groups(session: ControlSession) -> list[Group]:
     states, state, now = session.states, session.state, values(session)
     assert isinstance(states, ControlStates)
     plan, system = states.plan, session.system
-    names = system.coordinates
+    names = plan.task.state_names
     start = [
         _state(f"x0.{name}", f"{label(name)}(0)", "start", plan, i, now)
         for i, name in enumerate(names)
@@ -69,15 +69,16 @@ def _play(session: ControlSession, now: Values) -> list[Control]:
     how = choice("play", "shown", now, list(PLAYS.items()), "What moves in the picture")
     if now["play"] == "plan":
         return [{**how, "default": "plan"}]
-    kinds = [(name, label(name)) for name in system.coordinates]
+    names = plan.task.state_names
+    kinds = [(name, label(name)) for name in names]
     pushed = choice("push.state", "pushed state", now, kinds, "The state that jumps at the push")
-    place = system.coordinates.index(push["state"])
+    place = names.index(push["state"])
     reach = _far(plan.x[:, place])
-    size = Param(0.0, -reach, reach, system.units[place], "jump of the state at the push")
+    size = Param(0.0, -reach, reach, plan.task.state_units[place], "jump of the state at the push")
     when = Param(0.3 * plan.t_end, 0.0, roomy(plan.t_end), system.time_unit, "time of the push")
     return [
         {**how, "default": "plan"},
-        {**pushed, "default": system.coordinates[-1]},
+        {**pushed, "default": names[-1]},
         {**slider("push.size", "push", size, now), "label": "push", "beside": ""},
         {**slider("push.t", "t", when, now), "label": "at time", "beside": ""},
     ]
@@ -89,8 +90,8 @@ def _state(key: str, text: str, tip: str, plan: Plan, i: int, now: Values) -> Co
     reach = _far(x)
     least, most = max(low, x.min() - reach), min(high, x.max() + reach)
     usual = float(x[0] if key.startswith("x0") else x[-1])
-    unit = plan.task.system.units[i]
-    name = plan.task.system.coordinates[i]
+    unit = plan.task.state_units[i]
+    name = plan.task.state_names[i]
     param = Param(usual, float(f"{least:.3g}"), float(f"{most:.3g}"), unit, tip)
     return {**slider(key, name, param, now), "label": text, "beside": ""}
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from explorer.compiled.sketch import compile_sketch
+from explorer.compiled import compile_sketch, compile_system
 from explorer.control import Course, Plan
-from explorer.systems import StateSpaceSystem
+from explorer.control.replay import Replayed
+from explorer.systems import MechanicalSystem
 from explorer.views.drawing.plan_curves import course_curve, pieces
 from explorer.views.mechanism import Film, Item
 
@@ -56,7 +57,7 @@ def film(plan: Plan, course: Course | None) -> Film | None:
 
 
 def _frames(
-    system: StateSpaceSystem,
+    system: Replayed,
     names: tuple[str, ...],
     rho: Mapping[str, float],
     curve: tuple[np.ndarray, np.ndarray],
@@ -64,7 +65,10 @@ def _frames(
     end: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return times (k,), points (k, n, 2) in m, and the radii of the shapes."""
-    native = compile_sketch(system)
+    if isinstance(system, MechanicalSystem):
+        native = compile_system(system).bundles["sketch"]
+    else:
+        native = compile_sketch(system)
     times = np.linspace(float(curve[0][0]), end, _FRAMES)
     states = np.column_stack([np.interp(times, curve[0], column) for column in curve[1].T])
     intervals = np.searchsorted(controls[0], times, side="right") - 1
@@ -73,7 +77,7 @@ def _frames(
     for t, x, now in zip(times, states, u, strict=True):
         given = {**rho, **dict(zip(names, now, strict=True))}
         parameters = [given[k] for k in system.parameters]
-        values.append(native(np.concatenate([[t], x, np.zeros(system.n), parameters])))
+        values.append(native(np.concatenate([[t], x, np.zeros(2 * system.n - len(x)), parameters])))
     out = np.array(values)
     count = sum(len(s.points) for s in system.shapes)
     xy = out[:, : 2 * count].reshape(len(times), count, 2)

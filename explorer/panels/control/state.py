@@ -25,7 +25,6 @@ from explorer.control import (
     PredictiveControl,
     Push,
 )
-from explorer.control.again import SOLVED
 from explorer.control.feedback import Feedback
 from explorer.control.follow import Controller
 from explorer.dispatch.choose import choose
@@ -40,6 +39,7 @@ from explorer.progress import Progress, redirected
 from explorer.results.solution import Solution
 from explorer.study.asked import Chosen
 from explorer.systems import System
+from explorer.transcription.outcome import SOLVED
 
 __all__ = ["PLAYS", "ControlSession", "ControlStates"]
 
@@ -95,7 +95,7 @@ class ControlStates(States):
             "end": fixed,
             "play": "plan",
             "push": {
-                "state": system.coordinates[-1],
+                "state": self.task.state_names[-1],
                 "size": 0.0,
                 "t": float(f"{0.3 * plan.t_end:.1g}"),
             },
@@ -112,7 +112,7 @@ class ControlStates(States):
     def keys(self, state: State) -> list[str]:
         """Return the full key of everything that can be changed."""
         return [
-            *(f"x0.{name}" for name in self.task.system.coordinates),
+            *(f"x0.{name}" for name in self.task.state_names),
             *(f"end.{name}" for name in state["end"]),
             *(f"rho.{name}" for name in state["rho"]),
             "play",
@@ -129,7 +129,7 @@ class ControlStates(States):
         """Return the entry of a full key."""
         group, _, name = key.partition(".")
         if group == "x0":
-            return state["x0"][self.task.system.coordinates.index(name)]
+            return state["x0"][self.task.state_names.index(name)]
         return state[group][name] if name else state[group]
 
     def change(self, state: State, key: str, value: object) -> State:
@@ -141,12 +141,12 @@ class ControlStates(States):
                 raise BadValue(f"A plan is not played {value!r}.{suggest(value, PLAYS)}")
             new["play"] = value
         elif key == "push.state":
-            if value not in system.coordinates:
-                known = suggest(value, system.coordinates)
+            if value not in self.task.state_names:
+                known = suggest(value, self.task.state_names)
                 raise BadValue(f"'{system.name}' has no state {value!r} to push.{known}")
             new["push"]["state"] = value
         elif group == "x0":
-            new["x0"][system.coordinates.index(name)] = number(value, f"The start of {name}")
+            new["x0"][self.task.state_names.index(name)] = number(value, f"The start of {name}")
         elif group == "push":
             what = "The size of the push" if name == "size" else "The time of the push"
             new["push"][name] = number(value, what)
@@ -174,7 +174,7 @@ class ControlStates(States):
                     "the problem that it was saved with."
                 )
             state = self.fresh(OWN)
-            names = self.task.system.coordinates
+            names = self.task.state_names
             values = {f"x0.{k}": x for k, x in zip(names, given["x0"], strict=True)}
             values |= {f"{g}.{k}": x for g in ("end", "rho", "push") for k, x in given[g].items()}
             for key, value in {**values, "play": given["play"]}.items():
@@ -389,7 +389,7 @@ class ControlSession(Session):
     def to_csv(self) -> str:
         """Return the plan as CSV: times, states and controls of the control intervals."""
         plan, task = self.plan, self.plan.task
-        names = ["t", *task.system.coordinates, *task.control_names]
+        names = ["t", *task.state_names, *task.control_names]
         u = np.vstack([plan.u, np.full((1, plan.u.shape[1]), np.nan)])
         rows = np.column_stack([plan.t, plan.x, u])
         lines = [",".join("" if np.isnan(x) else repr(float(x)) for x in row) for row in rows]

@@ -9,7 +9,7 @@ import numpy as np
 from explorer.control.course import Course
 from explorer.control.plan import Plan
 from explorer.control.replay import Replay
-from explorer.transcription.active_set import lengths
+from explorer.transcription.layout import lengths
 from explorer.views.drawing.picture import GREY, INK, OFF, curve, extent
 from explorer.views.drawing.traces import Handles, Line, Style, Trace
 
@@ -69,7 +69,7 @@ def _lagrange(nodes: np.ndarray, at: np.ndarray) -> np.ndarray:
 
 def goals(plan: Plan) -> dict[str, tuple[float, float]]:
     """Return the ranges at the final time of the states that an end constraint names alone."""
-    names = plan.task.system.coordinates
+    names = plan.task.state_names
     return {
         str(formula): (low, high)
         for formula, low, high, _ in plan.task.end_rules
