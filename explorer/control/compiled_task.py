@@ -29,6 +29,11 @@ from explorer.transcription.solver import Solver
 __all__ = ["guessed_modes", "pipeline", "point"]
 
 
+# with contacts: a coarse sigma tells the sequence, and the smooth program does the rest
+SIGMAS, MORE = (1.0, 1e-1, 1e-2, 1e-3), (1e-4, 1e-5)
+ENOUGH, BESIDE = 300, 60  # iterations of a smooth program with contacts, and beside a plan
+
+
 def pipeline(task: OptimalControlProblem, settings: Settings, max_iter: int) -> Pipeline:
     """Return what solves a problem; its programs are built once for each system and task."""
     kept: dict[str, tuple[Solver, Solver | None]] = task.system.made.setdefault("control", {})
@@ -47,6 +52,8 @@ def pipeline(task: OptimalControlProblem, settings: Settings, max_iter: int) -> 
             task.intervals, task.elements, task.stages, task.times, task.grid == "free", switching
         )
         kept[key] = _solvers(task, costs, grid, limits, max_iter)
+    if isinstance(task.system, MechanicalSystem):
+        settings = dataclasses.replace(settings, sigmas=SIGMAS, more=MORE)
     search = Pipeline(*kept[key], settings)
     search.start_mode = getattr(task.system, "start_mode", 0)
     return search
@@ -66,10 +73,11 @@ def _solvers(
     system, names = task.system, task.control_names
     if isinstance(system, MechanicalSystem):
         contacts = contact_formulas(system, names, costs, task.no_slip)
-        smooth = Solver(build_contacts(contacts, grid, limits), max_iter)
+        smooth = Solver(build_contacts(contacts, grid, limits), min(max_iter, ENOUGH), BESIDE)
         if not grid.switching:
             return smooth, None
-        return smooth, Solver(build_contacts(contacts, grid, limits, smooth=False), max_iter)
+        coarse = dataclasses.replace(grid, stages=min(grid.stages, 2))
+        return smooth, Solver(build_contacts(contacts, coarse, limits, smooth=False), max_iter)
     if isinstance(system, HybridSystem):
         return Solver(build(hybrid_formulas(system, names, costs), grid, limits), max_iter), None
     smooth = Solver(build(formulas(system, names, costs), grid, limits), max_iter)

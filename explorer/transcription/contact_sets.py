@@ -20,6 +20,7 @@ __all__ = [
     "OPEN",
     "STICK",
     "bounds_of_contacts",
+    "collapsed",
     "complementarity",
     "forces_at",
     "inside",
@@ -35,6 +36,7 @@ NAMES = ("open", "stick", "forward", "backward")
 DRIFT = 1e-7  # m: by which a gap may have drifted while the rate of the gap was zero
 SNAP = 0.25  # of a control interval: how near to its boundary a liftoff is put there
 FAINT = 1e-2  # impulses in N s beside gaps in m: none
+BRIEF = 1e-3  # of a mean element
 STRONG = 1e-3  # of the largest one: an impulse that is one
 
 
@@ -148,6 +150,7 @@ def bounds_of_contacts(program: Program, labels: np.ndarray, phase: np.ndarray) 
     phase : (N, E) int, the number of the phase in its interval
     """
     bounds = Bounds.of(program)
+    bounds.low[program.of["h"]] = brief(program)
     f = program.formulas
     assert isinstance(f, ContactFormulas)
     N, E, n_c = labels.shape
@@ -175,6 +178,34 @@ def bounds_of_contacts(program: Program, labels: np.ndarray, phase: np.ndarray) 
         same = phase[:, 1:] == phase[:, :-1]
         bounds.row_low[rows["equal"][same]] = bounds.row_high[rows["equal"][same]] = 0.0
     return bounds
+
+
+def brief(program: Program) -> float:
+    """Return the shortest element in s with which contacts are solved at first.
+
+    In an element of no length h lam = 0 follows from equations, at the border of its range.
+    """
+    return BRIEF * program.grid.usual / program.of["h"].size
+
+
+def collapsed(program: Program, bounds: Bounds, w: np.ndarray) -> Bounds | None:
+    """Return bounds in which brief elements have no length and no forces; None without any."""
+    f, of, rows = program.formulas, program.of, program.rows
+    assert isinstance(f, ContactFormulas)
+    short = w[of["h"]] < 2 * brief(program)
+    out = Bounds(*(one.copy() for one in vars(bounds).values()))
+    out.low[of["h"]] = 0.0
+    if not short.any():
+        return None
+    out.high[of["h"][short]] = 0.0
+    force = of["force"][short]
+    out.low[force] = out.high[force] = 0.0
+    for what in (rows["rate"][short], rows["slip"][short][:, 1:], rows["cone"][short][:, 1:]):
+        out.row_low[what], out.row_high[what] = -INF, INF
+    gap = rows["gap"][short]
+    held = out.row_low[gap] == out.row_high[gap]  # a touchdown
+    out.row_low[gap[~held]] = -INF
+    return out
 
 
 def _fix(bounds: Bounds, rows: np.ndarray, value: float = 0.0) -> None:

@@ -25,6 +25,8 @@ class Settings:
     ----------
     sigmas : tuple of float
         The bounds of the products, in order.
+    more : tuple of float
+        The bounds that follow while no sequence that was read from a point has a solution.
     even : float
         Weight of unequal elements during the homotopy.
     most : int
@@ -32,6 +34,7 @@ class Settings:
     """
 
     sigmas: tuple[float, ...] = (1.0, 1e-2, 1e-4, 1e-6)
+    more: tuple[float, ...] = ()
     even: float = 1e-2
     most: int = 60
 

@@ -30,7 +30,7 @@ from explorer.transcription.neighbours import (
     shifted,
     without_idle,
 )
-from explorer.transcription.outcome import Outcome, Settings
+from explorer.transcription.outcome import SOLVED, Outcome, Settings
 from explorer.transcription.polish import (
     CLOSED,
     PENALTY,
@@ -96,6 +96,11 @@ class Pipeline:
         else:
             sequence = self.sequence(point.w, p)
         outcome = self.refine(program, point.w, sequence, p)
+        for sigma in self.settings.more:
+            if outcome.status in SOLVED:
+                break
+            point = self.homotopy(point.w, p, (sigma,))
+            outcome = self.refine(program, point.w, self.sequence(point.w, p), p)
         if outcome.status == "not converged" and self.reached:
             return self.relaxed(point, p, outcome.status, "no sequence of active sets is solved")
         return outcome
@@ -244,6 +249,8 @@ class Pipeline:
         few iterations.
         """
         kind = "again" if near else "polish"
+        if isinstance(source.formulas, ContactFormulas) and not near:
+            kind = "homotopy"  # contacts change much of the point
         plan = polish(self.smooth, source, w, sequence, p, kind=kind, elastic=not near)
         self.note("polish", plan.point, plan.cost, changes=len(plan.sequence.changes))
         program = plan.program

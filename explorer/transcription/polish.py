@@ -21,6 +21,8 @@ from explorer.transcription.active_set import (
     open_slacks,
     retimed,
 )
+from explorer.transcription.contact_formulas import ContactFormulas
+from explorer.transcription.contact_sets import collapsed
 from explorer.transcription.horizon import restrict
 from explorer.transcription.program import Program
 from explorer.transcription.sequence import Sequence
@@ -156,11 +158,17 @@ def polish(
         kind = "warm" if near is not None else "again"
     point = solver(kind, start, p, bounds, near)
     if not point.ok and elastic:
-        wide = solver("explore", start, p, loose)
+        wide = solver("explore" if kind == "polish" else kind, start, p, loose)
         if wide.ok or not np.isfinite(point.f):
             point, bounds = wide, loose
             again = solver(kind, wide.w, p, bounds)
             point = again if again.ok else wide
+    if point.ok and isinstance(program.formulas, ContactFormulas):
+        shorter = collapsed(program, bounds, point.w)
+        if shorter or kind != "polish":
+            again = solver("polish", point.w, p, shorter or bounds)
+            if again.ok:
+                point, bounds = again, shorter or bounds
     slacks = {
         name: float(point.w[program.of[name]].max(initial=0.0)) for name in ("loose", "path", "end")
     }

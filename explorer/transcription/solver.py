@@ -137,10 +137,10 @@ class Point:
 
 
 class Solver:
-    """IPOPT on one program."""
+    """IPOPT on one program; at most `max_iter` iterations a solve, `explore` beside a plan."""
 
-    def __init__(self, program: Program, max_iter: int = 1000) -> None:
-        self.program, self.max_iter = program, max_iter
+    def __init__(self, program: Program, max_iter: int = 1000, explore: int = 1000) -> None:
+        self.program, self.max_iter, self.explore = program, max_iter, min(explore, max_iter)
         self.kept: dict[str, Function] = {}
         ca = casadi()
         nlp, f = program.nlp, program.nlp["f"]
@@ -163,6 +163,7 @@ class Solver:
     def _solver(self, kind: str) -> Function:
         if kind not in self.kept:
             most = min(self.max_iter, LIMITS.get(kind, self.max_iter))
+            most = min(most, self.explore) if kind == "explore" else most
             options: Plain = _QUIET | _KINDS[kind] | {"ipopt.max_iter": most}
             for other in self.kept.values():  # the derivatives are formed once
                 options |= {
