@@ -127,7 +127,7 @@ def _numbers_of(names: object, known: Several[list[str]]) -> tuple[int, ...]:
     if len(several) != len(known):
         raise BadValue(f"modes of guess: {names!r} should name {len(known)} contacts.")
     for name, among in zip(several, known, strict=True):
-        if name not in among:
+        if not name or name not in among:
             raise BadValue(f"modes of guess: there is no mode {name!r}.{suggest(name, among)}")
     return tuple(among.index(name) for name, among in zip(several, known, strict=True))
 

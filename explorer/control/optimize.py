@@ -49,8 +49,11 @@ def optimize(
     ----------
     task : OptimalControlProblem
     guess : (intervals + 1, n_x) float, dict or Plan, optional
-        States at the ends of the control intervals; or a dict of "x", "u" (intervals, n_u) and
-        "t_end". By default the states go straight to the target, where it is known.
+        States at the ends of the control intervals; or a dict of "x", "u" (intervals, n_u),
+        "t_end" and "modes", a name for each interval: a mode of a hybrid system, or what a contact
+        does ("open", "closed" or "stick", "forward", "backward", and "bounce" for open since an
+        impact), a tuple for several contacts. Without them a homotopy finds the sequence. By
+        default the states go straight to the target, where it is known.
     x0 : (n_x,) float, optional
         The start; by default that of the system.
     starts : int

@@ -137,6 +137,13 @@ class OptimalControlProblem(metaclass=Checked):
             value = getattr(self, name)
             if value not in known:
                 raise BadValue(f"{name} = {value!r} is unknown.{suggest(value, known)}")
+        rough = [c.name for c in getattr(given, "contacts", ()) if c.slip is not None]
+        for name in self.no_slip:
+            if name not in rough:
+                raise BadValue(
+                    f"no_slip: '{given.name}' has no contact {name!r} with friction."
+                    f"{suggest(name, rough)}"
+                )
         self._check_controls()
         self._check_times()
         for what in (self.costs, self.path_rules, self.end_rules, self.knot_rules, self.limits):

@@ -139,16 +139,22 @@ def _held_mechanics(
 
 
 def _settled(system: MechanicalSystem, q: np.ndarray, rho: Mapping[str, float]) -> np.ndarray:
-    """Return coordinates at which contacts that are closed up to round-off are closed."""
+    """Return coordinates at which constraints hold, and contacts closed up to drift are closed."""
+    if not system.contacts and not system.constraints:
+        return q
     if "gaps for replay" not in system.made:
-        gaps = sp.Matrix([sp.sympify(contact.gap) for contact in system.contacts])
+        formulas = [contact.gap for contact in system.contacts]
+        formulas += [one.phi for one in system.constraints]
+        gaps = sp.Matrix([sp.sympify(one) for one in formulas])
         given = [system.t, list(system.q), list(map(sp.Symbol, system.parameters))]
         system.made["gaps for replay"] = sp.lambdify(given, [gaps, gaps.jacobian(system.q)])
-    if not system.contacts:
-        return q
-    gap, along = system.made["gaps for replay"](0.0, q, [rho[k] for k in system.parameters])
-    near = np.abs(gap).ravel() < NEAR
-    return np.asarray(q - np.linalg.pinv(along[near]) @ gap.ravel()[near])
+    given = [rho[k] for k in system.parameters]
+    for _ in range(3):  # steps of Newton
+        gap, along = system.made["gaps for replay"](0.0, q, given)
+        near = np.abs(gap).ravel() < NEAR
+        near[len(system.contacts) :] = True
+        q = np.asarray(q - np.linalg.pinv(along[near]) @ gap.ravel()[near])
+    return q
 
 
 class Exact:

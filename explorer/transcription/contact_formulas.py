@@ -39,6 +39,8 @@ class ContactFormulas(Formulas):
         constraints.
     along : of (t, x, shifts (n_c,), u, p), (n,)
         The jump of q by shifts along G.
+    bond, bond_along : of (t, x, u, p), (n_b,), and of (t, x, shifts (n_b,), u, p), (n,)
+        The bilateral constraints, and the jump of q by shifts along their gradients.
     slip, friction : of (t, x, u, p), (n_t,)
         Sliding velocity and friction coefficient of the rough contacts.
     held : of (t, x, u, p), (n_b,)
@@ -54,6 +56,8 @@ class ContactFormulas(Formulas):
     gap_acceleration: Function
     shock: Function
     along: Function
+    bond: Function
+    bond_along: Function
     slip: Function
     friction: Function
     held: Function
@@ -156,12 +160,12 @@ def contact_formulas(
     rows += [[s.diff(b) for b in v] for s in slips]
     rows += [[g.diff(a) for a in q] for g in bonds]
     forces = [sp.Symbol(f"_force_{i}") for i in range(len(rows))]
-    pushed, normal = (
+    pushed, normal, bound = (
         [
             sum((f * row[i] for f, row in zip(forces, several, strict=False)), sp.S.Zero)
             for i in range(system.n)
         ]
-        for several in (rows, rows[: len(gaps)])
+        for several in (rows, rows[: len(gaps)], rows[len(rows) - len(bonds) :])
     )
     a = [sp.Symbol(f"_a_{i}") for i in range(system.n)]
     second = [
@@ -193,6 +197,8 @@ def contact_formulas(
         gap_acceleration=function("gap_acceleration", [[t], x, a, u, p], [second]),
         shock=_solved("shock", pushing, mass, pushed),
         along=function("along", [[t], x, forces[: len(gaps)], u, p], [normal]),
+        bond=function("bond", at, [bonds]),
+        bond_along=function("bond_along", [[t], x, forces[: len(bonds)], u, p], [bound]),
         slip=function("slip", at, [slips]),
         friction=function("friction", at, [[sp.sympify(contacts[i].mu) for i in rough]]),
         held=function("held", at, [[rate(g) for g in bonds]]),

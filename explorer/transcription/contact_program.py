@@ -87,6 +87,10 @@ class _ContactBuilder(Builder):
         """Return the state behind the impulses at the begin of an element."""
         ca, f = self.ca, self.f
         n = f.n_x // 2
+        if f.n_b and self.begun:
+            shift = self.variable("bond", f.n_b)
+            x = ca.vertcat(x[:n] + f.bond_along(t, x, shift, u, self.rho), x[n:])
+            self.row("bond", f.bond(t, x, u, self.rho))
         if self.smooth:
             shift = self.variable("shift", f.n_c, 0.0, 0.0)
             x = ca.vertcat(x[:n] + f.along(t, x, shift, u, self.rho), x[n:])

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 OPEN, STICK, FORWARD, BACKWARD, BOUNCE = range(5)
-NAMES = ("open", "stick", "forward", "backward")
+NAMES = ("open", "stick", "forward", "backward", "bounce")
 DRIFT = 1e-7  # m: by which a gap may have drifted while the rate of the gap was zero
 SNAP = 0.25  # of a control interval: how near to its boundary a liftoff is put there
 FAINT = 1e-2  # impulses in N s beside gaps in m: none
@@ -57,13 +57,16 @@ def _slides(label: np.ndarray) -> np.ndarray:
 
 
 def names_of(rough: bool) -> tuple[str, ...]:
-    """Return the names of the labels of a contact, without bounces."""
-    return NAMES if rough else ("open", "closed")
+    """Return the names of the labels of a contact; "bounce" is open since an impact.
+
+    A change from "open" to "bounce" or back is an impact, so bounces in a row alternate.
+    """
+    return NAMES if rough else ("open", "closed", "", "", "bounce")
 
 
 def mode_name(label: int, rough: bool) -> str:
     """Return the name of what a contact does."""
-    return names_of(rough)[0 if label >= BOUNCE else label]
+    return "open" if label >= BOUNCE else names_of(rough)[label]
 
 
 def complementarity(program: Program, w: np.ndarray, p: np.ndarray) -> float:

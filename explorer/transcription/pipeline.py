@@ -332,6 +332,9 @@ class Pipeline:
             w = other.point.w
             other = polish(self.smooth, program, w, other.sequence, p, elastic=False)
             self.note("neighbour", other.point, other.cost, changes=len(sequence.changes))
+        elif not other.ok and isinstance(program.formulas, ContactFormulas):
+            other = polish(self.smooth, program, w, sequence, p, kind="again", elastic=False)
+            self.note("neighbour", other.point, other.cost, changes=len(sequence.changes))
         return other
 
     def failed(self, best: Polished, p: np.ndarray) -> Outcome:
