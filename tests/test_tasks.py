@@ -21,7 +21,12 @@ def plan(name):
     return ex.optimize(tasks[name](), tasks[name].guess, progress=False)
 
 
-@pytest.mark.parametrize("name", [name for name, task in tasks.items() if not task.relaxed])
+PLANNED = "planar_hopper"  # by test_contact_control, as its search is long
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, task in tasks.items() if not task.relaxed and name != PLANNED]
+)
 def test_a_plan_is_what_the_task_says(name):
     """Stationary, with the known cost, replayed within its bound, and with a source.
 

@@ -31,7 +31,7 @@ __all__ = ["guessed_modes", "pipeline", "point"]
 
 # with contacts: a coarse sigma tells the sequence, and the smooth program does the rest
 SIGMAS, MORE = (1.0, 1e-1, 1e-2, 1e-3), (1e-4, 1e-5)
-ENOUGH, BESIDE = 300, 60  # iterations of a smooth program with contacts, and beside a plan
+ENOUGH, BESIDE = 150, 60  # iterations of a smooth program with contacts, and beside a plan
 
 
 def pipeline(task: OptimalControlProblem, settings: Settings, max_iter: int) -> Pipeline:

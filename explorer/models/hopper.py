@@ -3,8 +3,8 @@
 Its foot q1 + l sin(psi), q2 - l cos(psi) hits the ground without rebound and does not slide while
 |lam_t| <= mu lam. u1 turns the body, u2 pushes along the leg. Nurkanovic, Frey, Pozharskiy and
 Diehl 2023 (doi:10.48550/arXiv.2303.18066), eq. (23), corrected: the gradient of the foot's place
-is (1, 0, l cos(psi), sin(psi)), and gravity is -(m_b + m_l) g. `explorer.hopper_course` is the
-optimal control problem (24): 4.9 m in five jumps.
+is (1, 0, l cos(psi), sin(psi)), and gravity is -(m_b + m_l) g. `explorer.tasks.planar_hopper`
+is the optimal control problem (24): 4.9 m in five jumps.
 """
 
 import sympy as sp

@@ -104,6 +104,9 @@ def obstacle(system: MechanicalSystem) -> str:
     others = sorted(system.features - {"contacts", "friction", "constraints"})
     if others:
         return f"it has {others[0]}."
+    for constraint in system.constraints:
+        if constraint.when is not None:
+            return f"its constraint {constraint.name!r} does not always hold."
     for contact in system.contacts:
         what = f"its contact {contact.name!r}"
         if len(contact.slips) > 1:

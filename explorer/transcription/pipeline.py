@@ -30,7 +30,7 @@ from explorer.transcription.neighbours import (
     shifted,
     without_idle,
 )
-from explorer.transcription.outcome import SOLVED, Outcome, Settings
+from explorer.transcription.outcome import Outcome, Settings
 from explorer.transcription.polish import (
     CLOSED,
     PENALTY,
@@ -95,15 +95,24 @@ class Pipeline:
                 return self.relaxed(point, p, status, "switches are not located")
         else:
             sequence = self.sequence(point.w, p)
-        outcome = self.refine(program, point.w, sequence, p)
         for sigma in self.settings.more:
-            if outcome.status in SOLVED:
-                break
+            plan = self.quick(program, point.w, sequence, p)
+            if plan.ok:
+                return self.refine(plan.program, plan.point.w, plan.sequence, p)
             point = self.homotopy(point.w, p, (sigma,))
-            outcome = self.refine(program, point.w, self.sequence(point.w, p), p)
+            sequence = self.sequence(point.w, p)
+        outcome = self.refine(program, point.w, sequence, p)
         if outcome.status == "not converged" and self.reached:
             return self.relaxed(point, p, outcome.status, "no sequence of active sets is solved")
         return outcome
+
+    def quick(self, source: Program, w: np.ndarray, sequence: Sequence, p: np.ndarray) -> Polished:
+        """Return the solution on a sequence without slacks."""
+        p = p.copy()
+        p[-2], p[-1] = 0.0, PENALTY
+        plan = polish(self.smooth, source, w, sequence, p, kind="homotopy", elastic=False)
+        self.note("polish", plan.point, plan.cost, changes=len(plan.sequence.changes))
+        return plan
 
     def known(self, w: np.ndarray, p: np.ndarray) -> Outcome:
         """Search among sequences, beginning with that of the guess or the mode of the start."""
