@@ -210,7 +210,8 @@ class Pipeline:
         """Return the outcome of a solution: sequences beside it, as long as they are better."""
         first = best
         best, places, open_ = self.descend(best, p, wide)
-        if wide and (open_ or len(places) > MOST):
+        several = len(places) > 1 and any(place.sequence is not None for place in places)
+        if wide and (open_ or several or len(places) > MOST):  # not all of them moved together
             best, places, open_ = self.loosened(best, places, open_, p)
         if best is not first:  # a search beside a plan does not go to the last digits
             final = self.polished(best.program, best.point.w, best.sequence, p)
@@ -294,12 +295,12 @@ class Pipeline:
         while True:
             places, unknown, better = biactive(best), 0, None
             candidates = [(one, True) for one in neighbours(best, places)]
+            candidates += [(one, False) for one in (shifted(best) if wide else ())]
             if any(place.empty for place in places) and best.sequence.key not in opened:
                 # a slide of no length looks stationary with any multiplier: try to open it
                 opened.add(best.sequence.key)
-                candidates.insert(0, (best.sequence, True))
+                candidates.append((best.sequence, True))
                 seen.discard(best.sequence.key)
-            candidates += [(one, False) for one in (shifted(best) if wide else ())]
             for sequence, beside in candidates:
                 if sequence.key in seen:
                     continue

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["Bounds", "Point", "Solver"]
 
 LIMITS = {
-    "explore": 300,
-    "polish": 250,
+    "explore": 200,
+    "polish": 100,
     "again": 60,
     "warm": 12,
 }  # iterations; without them a solve has gone astray
