@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import numpy as np
 import sympy as sp
@@ -26,6 +26,7 @@ from explorer.schemes import Scheme
 from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
 from explorer.systems import HybridSystem, MechanicalSystem, StepSystem
+from explorer.types import Plain
 
 __all__ = ["NEARLY", "Exact", "Replay", "Replayed", "replay"]
 
@@ -117,15 +118,15 @@ def _held_modes(
 def _held_mechanics(
     system: MechanicalSystem, names: dict[str, Param | float], late: dict[sp.Symbol, sp.Expr]
 ) -> MechanicalSystem:
-    def shifted(value: Any) -> Any:
+    def shifted(value: object) -> object:
         if isinstance(value, tuple):
             return tuple(shifted(one) for one in value)
         return value.xreplace(late) if isinstance(value, sp.Expr) else value
 
-    contacts = [
-        replace(c, **{f.name: shifted(getattr(c, f.name)) for f in fields(c) if f.name != "name"})
-        for c in system.contacts
-    ]
+    contacts = []
+    for c in system.contacts:
+        late_one: Plain = {f.name: shifted(getattr(c, f.name)) for f in fields(c)}
+        contacts.append(replace(c, **late_one | {"name": c.name}))
     return MechanicalSystem(
         system.name,
         list(system.coordinates),
@@ -133,7 +134,7 @@ def _held_mechanics(
         mass=system.mass,
         force=[f.xreplace(late) for f in system.force],
         contacts=contacts,
-        constraints=[replace(c, phi=shifted(c.phi)) for c in system.constraints],
+        constraints=[replace(c, phi=c.phi.xreplace(late)) for c in system.constraints],
         start={"q": [0] * system.n, "v": [0] * system.n, "t_end": system.t_end, "h": system.h},
     )
 

@@ -1,4 +1,4 @@
-"""Planar hopper: a body with a reaction wheel on a leg that pushes (Raibert et al. 1989).
+"""Planar hopper: a body with a reaction wheel on a leg that pushes.
 
 Its foot q1 + l sin(psi), q2 - l cos(psi) hits the ground without rebound and does not slide while
 |lam_t| <= mu lam. u1 turns the body, u2 pushes along the leg. Nurkanovic, Frey, Pozharskiy and
