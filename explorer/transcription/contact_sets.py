@@ -250,9 +250,9 @@ def _slip(
     program: Program, bounds: Bounds, label: int, at: tuple[int, int, int | slice], t: int
 ) -> None:
     """Set sliding velocities and friction of stages."""
-    rows = program.rows
-    slip = rows["slip"][(*at, t)]
-    plus, minus = (rows["cone"][(*at, side, t)] for side in (0, 1))
+    (k, n, j), rows = at, program.rows
+    slip = rows["slip"][k, n, j, t]
+    plus, minus = (rows["cone"][k, n, j, side, t] for side in (0, 1))
     if label == STICK:
         _fix(bounds, slip)
         bounds.row_low[plus] = bounds.row_low[minus] = 0.0
