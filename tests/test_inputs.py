@@ -420,3 +420,15 @@ def test_the_view_of_inputs_has_gaps_where_they_jump():
     assert corners(ex.simulate(ball(), FINE, u=2.0), "u")[1].tolist() == [2, 2]
     with pytest.raises(ex.ExplorerError, match="inputs"):
         ex.views.inputs(ex.simulate(ex.models.pendulum()))
+
+
+def test_a_guard_that_watches_sees_where_an_input_leads_off_it():
+    """x rests on its zero until u = -1; where the run starts with that, nothing has been crossed."""
+    system = ex.HybridSystem("drain", x="x")
+    system.inputs("u")
+    system.mode("on", ["u"])
+    system.guard("on", "x", to="on", direction=-1, name="leaves")
+    system.start(x=[0], mode="on", t_end=2)
+    for before, expected in ((0, [1.0]), (-1, [])):
+        run = ex.simulate(system, FINE, u=ex.Input.constant([0, 1, 2], [before, -1]))
+        assert [event.t for event in run.events] == expected
