@@ -15,6 +15,7 @@ from explorer.kernels.fesd.structures import FOLD, MULTIPLIER, SURFACE
 entering, folding = plain("fesd.enter"), plain("fesd.fold")
 marching, recorded = plain("fesd.march"), plain("fesd.recorded")
 fixed, sets = plain("fesd.fixed_step_rk"), plain("fesd.active_set")
+tangents = plain("fesd.tangents")
 
 
 class State:
@@ -164,7 +165,7 @@ def test_an_element_is_loaded_as_it_was_solved(monkeypatch):
     """K as it is recorded; of the multipliers those that slide, each in its own column."""
     space, told, rng = recorded.load.__globals__, [], np.random.default_rng(0)
     monkeypatch.setitem(space, "restore", lambda el, phases, p: told.append(p))
-    monkeypatch.setitem(space, "hold_at", lambda drive, t, near: told.append((t, near)))
+    monkeypatch.setitem(space, "hold_at", lambda drive, inp, t, near: told.append((inp, t, near)))
     stages, n, n_sel, slide = 2, 3, 4, [3, 1]
     B = np.zeros((n_sel, len(slide)))
     B[slide, range(len(slide))] = 1.0
@@ -172,7 +173,7 @@ def test_an_element_is_loaded_as_it_was_solved(monkeypatch):
     el = SimpleNamespace(
         stages=SimpleNamespace(K=np.full((stages, n), np.nan), W=np.full((stages, 2), np.nan)),
         mode=SimpleNamespace(B=B, active=[SimpleNamespace(sliding=2)]),
-        problem=SimpleNamespace(n_x=n, n_sel=n_sel, drive=None),
+        problem=SimpleNamespace(n_x=n, n_sel=n_sel, drive=None, inp="inp"),
         solver=SimpleNamespace(newton=[SimpleNamespace(h=0.0, factored=1.0)]),
     )
     record = SimpleNamespace(
@@ -180,7 +181,7 @@ def test_an_element_is_loaded_as_it_was_solved(monkeypatch):
         slopes=rng.normal(size=(3, stages * n)), mult=rng.normal(size=(3, stages * n_sel)),
     )  # fmt: skip
     recorded.load(el, record, None, 2, 0.25)
-    assert told == [9, (2.0, 0.5e-9)]
+    assert told == [9, ("inp", 2.0, 0.5e-9)]
     assert el.stages.K.tolist() == record.slopes[2].reshape(stages, n).tolist()
     assert el.stages.W.tolist() == record.mult[2].reshape(stages, n_sel)[:, slide].tolist()
     assert (el.solver.newton[0].h, el.solver.newton[0].factored) == (0.25, 0)
@@ -255,3 +256,48 @@ def test_a_multiplier_that_comes_to_its_bound_has_the_slope_of_its_last_points(m
         assert marching.meet(ws, phases, options, None, 1.2, 1) == SUCCESS
         slope = (sel[-1, 1] - sel[-2, 1]) / (h * (c[-1] - c[-2])) if stages > 1 else 0.0
         assert now.slope == pytest.approx(slope if kind == MULTIPLIER else 0.0)
+
+
+@for_each("p", [0, 2])
+def test_a_cost_is_summed_over_the_points_of_an_element_with_its_derivatives(monkeypatch, p):
+    """h sum b_i g_i, and by each column: d(h b g) with dt, dx, dalpha, and drho where it is one."""
+    rng, n, n_sel, n_r, s, h = np.random.default_rng(p), 2, 3, 4, 3, 0.2
+    b, c, wrt = rng.uniform(size=s), rng.uniform(size=s), np.array([3, -1][:p], int)
+    g = rng.normal(size=(s, 2 + n + n_sel + n_r))  # value, by t, by x and alpha, by rho
+    stages, at = rng.normal(size=(s, p + 2, n + n_sel)), [-1]
+    space, asked = tangents.spends.__globals__, SimpleNamespace(wrt=wrt, stage=np.zeros(n + n_sel))
+
+    def call(address, data, out, inp):
+        assert (address, data) == (7, 9)
+        out[: g.shape[1]] = g[at[0]]
+
+    def moves(ws, asked, before, i, j):
+        asked.stage[:] = stages[i, j]
+
+    monkeypatch.setitem(space, "at_stage", lambda ws, t, x, i: at.__setitem__(0, i))
+    monkeypatch.setitem(space, "call", call)
+    monkeypatch.setitem(space, "moves", moves)
+    problem = SimpleNamespace(
+        out=np.full(20, np.nan),
+        n_x=n,
+        n_sel=n_sel,
+        inp=None,
+        cost=SimpleNamespace(address=7, data=9),
+    )
+    ws = SimpleNamespace(element=SimpleNamespace(
+        problem=problem, tableau=SimpleNamespace(b=b, c=c),
+        solver=SimpleNamespace(newton=[SimpleNamespace(h=h)]),
+    ))  # fmt: skip
+    before, behind, own = rng.normal(size=(p + 1, n + 2)), np.zeros((p + 1, n + 2)), np.zeros(n + 2)
+    assert tangents.spends(ws, asked, 0.0, None, before, behind, own) == pytest.approx(
+        h * b @ g[:, 0]
+    )
+    if p == 0:
+        assert not behind.any()
+        return
+    by = np.einsum("isk,ik->is", stages, g[:, 2 : 2 + n + n_sel])  # of each column
+    by[:, : p + 1] += np.outer(g[:, 1], before[:, n + 1])
+    by[:, p + 1] += g[:, 1] * c
+    by[:, 0] += g[:, 2 + n + n_sel + 3]
+    assert behind[:, n] == pytest.approx(h * b @ by[:, : p + 1])
+    assert own[n] == pytest.approx(h * b @ by[:, p + 1] + b @ g[:, 0])
