@@ -29,7 +29,7 @@ import explorer
 
 LONG = 30.0  # seconds of the processor in which a test that ends at all has ended
 SURE = 4.0  # times faster it ends as the project stands
-ASLEEP = 600.0  # seconds in which nothing is said, of a process that waits for what never comes
+ASLEEP = 60.0  # seconds without work of the processor, in a process that waits for what never comes
 TRIES = 5  # tests that may fail by chance, or fail anyway, for one mutant
 TWICE = 2  # mutants for which a test was too slow, so that it is not tried for another
 
@@ -138,13 +138,22 @@ class Child:
                 return
 
 
-def heard(channel: int) -> Iterator[dict]:
-    """Yield what is said line by line, up to the end of the process, or that it says no more."""
-    rest, said = b"", {}
+def worked(process: int) -> list[str]:
+    """Return how long a process has worked, in user code and in the kernel."""
+    return Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()[11:15]
+
+
+def heard(channel: int, process: int) -> Iterator[dict]:
+    """Yield what is said line by line, up to the end of the process, or that it works no more."""
+    rest, said, before = b"", {}, [""]
     while "all" not in said:
         if not select.select([channel], [], [], ASLEEP)[0]:
-            yield {"asleep": True}
-            return
+            now = worked(process)
+            if now == before:
+                yield {"asleep": True}
+                return
+            before = now
+            continue
         data = os.read(channel, 1 << 20)
         if not data:
             return
@@ -219,7 +228,7 @@ class Server:
             self.in_child(items, path, source, send, seconds, long)
         os.close(send)
         answer, test = {"killer": "", "why": ""}, ""
-        for said in heard(receive):
+        for said in heard(receive, child):
             if "begins" in said:
                 test = said["begins"]
             elif "test" in said:
