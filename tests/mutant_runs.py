@@ -89,7 +89,8 @@ def cases(names: list[str]) -> Iterator[Case]:
         for method in METHODS:
             own = {"EventDriven", "FESD"} if method == "direct" else {"EventDriven"}
             own = {"MoreauJean"} if method == "discrete" else own
-            for scheme in sorted(own & {*names}):
+            slow = {scheme for name, scheme in kinds.SLOW if name == model}
+            for scheme in sorted(own & {*names} - slow):
                 given = () if method == "discrete" else (scheme,)
                 cost = f"{system.coordinates[0]}**2"
                 asked = functools.partial(
