@@ -328,12 +328,13 @@ def test_where_a_switch_moves_the_rest_of_its_interval_takes_it_up(monkeypatch, 
     ):
         monkeypatch.setitem(tangents.differentiate.__globals__, name, stand_in)
     element = SimpleNamespace(
-        problem=SimpleNamespace(n_x=n), stages=SimpleNamespace(K=np.zeros((2, n))),
+        problem=SimpleNamespace(n_x=n, drive=SimpleNamespace(now=[0])),
+        stages=SimpleNamespace(K=np.zeros((2, n))),
         mode=SimpleNamespace(active=[SimpleNamespace(sliding=m)]),
     )  # fmt: skip
     ws, asked = (
         SimpleNamespace(element=element),
-        SimpleNamespace(rhs=rhs, own=own, wrt=np.zeros(p, int)),
+        SimpleNamespace(rhs=rhs, own=own, wrt=np.zeros(p, int), active=np.zeros((1, p), int)),
     )
     length = np.arange(1.0, count + 1) if uneven else np.ones(count)
     record = SimpleNamespace(
