@@ -344,7 +344,7 @@ def test_where_a_switch_moves_the_rest_of_its_interval_takes_it_up(monkeypatch, 
         interval=interval,
         states=np.zeros((count + 1, n)),
     )
-    phases = SimpleNamespace(switches=[SimpleNamespace(element=e) for e in switches])
+    phases = SimpleNamespace(switches=[SimpleNamespace(element=e, kind=1) for e in switches])
     to = SimpleNamespace(moved=moved, own=own, cost=np.zeros(count + 1))
     assert tangents.differentiate(ws, asked, record, phases, 4, to) == SUCCESS
     ends = [e for e in range(1, count + 1) if e == count or interval[e] != interval[e - 1]]
