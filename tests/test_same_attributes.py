@@ -104,8 +104,8 @@ def test_a_file_of_before_loads(path):
     assert run.certificate.ok
     assert run.has("contacts") == (path.stem in ("friction", "located"))
     assert run.has("multipliers") == (path.stem in ("laws", "switched"))
-    again = ex.rerun(run)
-    np.testing.assert_array_equal(again.q, run.q)
+    again = ex.rerun(run)  # sines of another processor may differ in the last digit
+    np.testing.assert_allclose(again.q, run.q, rtol=1e-13, atol=1e-15)
 
 
 def test_what_a_notebook_shows_takes_the_colours_of_its_theme():
