@@ -286,7 +286,7 @@ def test_every_action_on_every_model(panel, model, scheme):
     assert content["status"]["level"] in ("ok", "warn")
 
 
-@for_each("panel", sorted(panels))
+@for_each("panel", sorted(OF_MODELS))
 @for_each(("action", "value"), [("load_state", "{"), ("load_state", None), ("preset", "nobody"), ("preset", None), ("dance", 1),
      ("undo", None), ("redo", None), ("load_state", "[" * 100_000)])  # fmt: skip
 def test_an_action_that_cannot_be_is_a_sentence_or_nothing(panel, action, value):

@@ -14,6 +14,8 @@ from explorer.parameters import Param
 from explorer.systems import Contact, MechanicalSystem
 from explorer.systems.sketch import circle, ground, line
 
+HALF = 1.25 * 9.81 / 2  # N: the leg and the ground carry half of the weight each
+
 
 @register(references=("nurkanovic-2023",))
 def hopper() -> MechanicalSystem:
@@ -39,6 +41,7 @@ def hopper() -> MechanicalSystem:
         low=-50,
         high=50,
         units=("N m", "N"),
+        value=(0, HALF),
         text=("torque of the reaction wheel", "force along the leg"),
     )
     system.mass = sp.diag(mb + ml, mb + ml, ib + il, ml)
@@ -49,4 +52,6 @@ def hopper() -> MechanicalSystem:
     system.start(q=[0.1, 0.5, 0, 0.5], v=[0, 0, 0, 0], t_end=1, h=1e-3)
     foot = q1 + leg * sp.sin(psi), q2 - leg * sp.cos(psi)
     system.sketch(ground((6, 0), (-1, 0)), line((q1, q2), foot), circle(q1, q2, 0.1))
+    system.preset("rises", "The leg pushes harder than half of the weight.", u2=8)
+    system.preset("sinks", "The leg gives way.", u2=5)
     return system
