@@ -536,3 +536,24 @@ def test_differences_are_as_wide_as_their_parameter_is_large(k):
                              guards=[], start={"x": [0.0], "t_end": 1.0})  # fmt: skip
     found = ex.sensitivity(system, TIGHT, "k", {"w": "x"}, "finite_difference")
     assert found.cost_gradient[0] == pytest.approx(1 - np.exp(-1.0), rel=1e-7)
+
+
+def test_a_cost_ends_with_the_run():
+    """A walker falls before t_end: the time of the fall moves, so the cost sees it move."""
+    walker = ex.models.simplest_walker()
+    rho = {"gamma": 0.0085538, "theta0": 0.194133, "rate0": -0.209755}
+    first, *_, last = map(str, walker.coordinates)
+    cost = {"g": f"({first} + 0.3)**2", "w": f"{last}**2 + t*{first}"}
+
+    def ask(method="direct", **changed):
+        asked = {"t_end": 5.06, "rho": rho | changed}
+        return ex.sensitivity(walker, ex.EventDriven(), [*rho], cost, method, **asked)
+
+    quotient = [
+        (ask(**{k: v + 1e-6}).cost - ask(**{k: v - 1e-6}).cost) / 2e-6 for k, v in rho.items()
+    ]
+    for method in ("direct", "adjoint", "complex_step"):
+        found = ask(method)
+        assert found.run.t[-1] < 5
+        np.testing.assert_allclose(found.cost_gradient, quotient, rtol=1e-6)
+        assert found.trust.ok

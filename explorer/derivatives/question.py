@@ -183,7 +183,12 @@ class Question:
     def last_place(self, solution: Solution) -> int | None:
         """Return which of the located events ends the cost, or None for the fixed final time."""
         if self.until is None:
-            return None
+            # a fall ends the run, and its time moves with the parameters
+            march, near = getattr(solution, "march", None), 1e-12 * self.t_end
+            end = self.t_end if march is None else float(march.end()[0])
+            early = end < self.t_end - near and bool(solution.located)
+            fell = early and solution.located[-1].t > end - near
+            return len(solution.located) - 1 if fell else None
         name, count = self.until
         hits = [k for k, e in enumerate(solution.located) if e.contact == name]
         if len(hits) < count:
