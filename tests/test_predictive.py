@@ -36,18 +36,7 @@ def lander():
 @functools.cache
 def turbo():
     """Return the plan of the car with hysteresis: least time on a free grid."""
-    system = ex.HybridSystem("turbo car", x="q v")
-    system.inputs("u", low=-5, high=5)
-    system.mode("plain", ["v", "u"])
-    system.mode("turbo", ["v", "3*u"])
-    system.guard("plain", "v - 15", direction=1, to="turbo", name="in")
-    system.guard("turbo", "v - 10", direction=-1, to="plain", name="out")
-    system.start(x=[0, 0], mode="plain", t_end=15)
-    task = ex.OptimalControlProblem(
-        system, t_end=(1, 60), intervals=6, terminal="t", bounds={"v": (-25, 25)},
-        end={"q": 200, "v": 0}, grid="free",
-    )  # fmt: skip
-    return ex.optimize(task, progress=False)
+    return ex.optimize(ex.tasks.turbo_car(), progress=False)
 
 
 @for_each("make", [cart, turbo, lander])

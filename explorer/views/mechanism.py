@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import NotRequired, TypedDict
 
 import numpy as np
 
 from explorer.results.solution import Solution
+from explorer.systems.sketch import Shape
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import fine
 from explorer.views.drawing.picture import COLOURS, GREY, Picture, Plot
 from explorer.views.drawing.traces import Trace
 from explorer.views.drawing.view import view
 
-__all__ = ["Film", "Ghost", "frames", "mechanism"]
+__all__ = ["Film", "Ghost", "frames", "items_of", "mechanism"]
 
 _BYTES = 5600
 _COILS = 12  # whatever its length: the zigzag stretches as a spring does
@@ -44,6 +46,14 @@ class Film(Ghost):
     unit: str
     items: list[Item]
     ghost: NotRequired[Ghost | None]
+
+
+def items_of(shapes: Sequence[Shape], radii: np.ndarray) -> list[Item]:
+    """Return what a sketch draws, with the radii (n,) of its circles in m."""
+    return [
+        {"kind": s.kind, "role": s.role, "n": len(s.points), "closed": s.closed, "radius": float(r)}
+        for s, r in zip(shapes, radii, strict=True)
+    ]
 
 
 def frames(solution: Solution, share: float = 1.0) -> Film | None:
@@ -83,10 +93,7 @@ def frames(solution: Solution, share: float = 1.0) -> Film | None:
             high = np.maximum(high, part.max(axis=(0, 1)) + radius)
         k += len(shape.points)
     pad = 0.04 * max(*(high - low), 1e-9)
-    items: list[Item] = [
-        {"kind": s.kind, "role": s.role, "n": len(s.points), "closed": s.closed, "radius": float(r)}
-        for s, r in zip(shapes, radii, strict=True)
-    ]
+    items = items_of(shapes, radii)
     return {
         "t": solution.t[at].astype(np.float32),
         "xy": xy.astype(np.float32),

@@ -11,7 +11,7 @@ from explorer.control import Course, Plan
 from explorer.control.replay import Replayed
 from explorer.systems import MechanicalSystem
 from explorer.views.drawing.plan_curves import course_curve, pieces
-from explorer.views.mechanism import Film, Item
+from explorer.views.mechanism import Film, items_of
 
 __all__ = ["film"]
 
@@ -42,10 +42,7 @@ def film(plan: Plan, course: Course | None) -> Film | None:
             high = np.maximum(high, part.max(axis=(0, 1)) + radius)
         k += len(shape.points)
     pad = 0.04 * max(*(high - low), 1e-9)
-    items: list[Item] = [
-        {"kind": s.kind, "role": s.role, "n": len(s.points), "closed": s.closed, "radius": float(r)}
-        for s, r in zip(system.shapes, radii, strict=True)
-    ]
+    items = items_of(system.shapes, radii)
     return {
         "t": times,
         "xy": xy,
