@@ -16,8 +16,6 @@ from explorer.panels import Session, panels
 from explorer.panels.control.film import film
 from explorer.panels.control.state import ControlSession
 
-pytest.importorskip("casadi")
-
 
 @pytest.fixture(scope="module")
 def plan():

@@ -11,8 +11,6 @@ from explorer.views.drawing.plan_curves import pieces
 from explorer.views.drawing.polyline import Look
 from explorer.views.plan import said
 
-pytest.importorskip("casadi")
-
 
 @pytest.fixture(scope="module")
 def block():

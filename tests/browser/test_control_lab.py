@@ -9,7 +9,6 @@ from conftest import explorer
 from lab import Lab, keeps_up
 
 pytestmark = [pytest.mark.browser, pytest.mark.quiet]
-pytest.importorskip("casadi")
 
 CODE = "import explorer as ex\n\nex.explore_control()"  # 15 intervals
 START = '(gd) => gd._fullData.find((t) => t.name === "start of v").y[0]'

@@ -14,7 +14,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 from stage import Stage, chromium
 
 pytestmark = pytest.mark.browser
-pytest.importorskip("casadi")
 PLAN = """() => [...document.querySelector(".nsx-plot")._fullData.find((t) => t.name === "x").y]"""
 LIVE = "() => document.querySelector('.nsx-plot').classList.contains('nsx-live')"
 
