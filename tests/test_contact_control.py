@@ -7,6 +7,7 @@ import pytest
 
 import explorer as ex
 from explorer.errors import BadValue, NotApplicable
+from explorer.panels.control.film import film
 from tests.loops import for_each
 
 G = 9.81
@@ -92,6 +93,11 @@ def test_the_hopper_jumps_once():
     lean = plan.again(x0=[0.1, 0.5, 0.001, 0.5, 0, 0, 0, 0])
     assert lean.status in ("stationary", "at a kink"), lean
     assert {line["stage"] for line in lean.log} <= {"polish", "neighbour"}
+    course = plan.follow(plan.feedback())  # quotients begin beside a closed contact
+    assert not course.failed, course
+    assert np.abs(course.deviation[-1]).max() < 1e-2
+    assert np.isfinite(film(plan, course)["xy"]).all()
+    assert ex.views.plan(plan, course).data
 
 
 def test_what_is_not_covered_is_refused():

@@ -34,6 +34,7 @@ __all__ = ["NEARLY", "Exact", "Replay", "Replayed", "replay"]
 # events accumulate there; its defect tells what the missing time is worth
 NEARLY = 1e-3
 NEAR = 1e-5  # m: a gap that is closed; a plan keeps closed ones at the level of velocities
+INSIDE = 1e-4  # m: what a difference quotient may move a closed contact into an obstacle
 
 
 @dataclass(frozen=True, repr=False)
@@ -152,7 +153,7 @@ def _settled(system: MechanicalSystem, q: np.ndarray, rho: Mapping[str, float]) 
     given = [rho[k] for k in system.parameters]
     for _ in range(3):  # steps of Newton
         gap, along = system.made["gaps for replay"](0.0, q, given)
-        near = np.abs(gap).ravel() < NEAR
+        near = (gap.ravel() < NEAR) & (gap.ravel() > -INSIDE)
         near[len(system.contacts) :] = True
         q = np.asarray(q - np.linalg.pinv(along[near]) @ gap.ravel()[near])
     return q
