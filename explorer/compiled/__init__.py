@@ -9,6 +9,7 @@ from explorer.compiled.checks import short
 from explorer.compiled.compiling import compile_system
 from explorer.compiled.first_order import FirstOrder, compile_first_order
 from explorer.compiled.flow import Flow, compile_flow
+from explorer.compiled.maps import CompiledMap, compile_map
 from explorer.compiled.mechanical import Compiled
 from explorer.compiled.paradox import Paradox, lifting, paradox
 from explorer.compiled.power import compile_power
@@ -19,6 +20,7 @@ from explorer.compiled.switched import Switched, compile_switched
 __all__ = [
     "Bundle",
     "Compiled",
+    "CompiledMap",
     "FirstOrder",
     "Flow",
     "Paradox",
@@ -26,6 +28,7 @@ __all__ = [
     "Switched",
     "compile_first_order",
     "compile_flow",
+    "compile_map",
     "compile_power",
     "compile_sketch",
     "compile_switched",

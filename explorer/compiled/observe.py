@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 
 from explorer.compiled.bundle import Bundle
@@ -9,11 +11,15 @@ from explorer.compiled.compiling import compile_system
 from explorer.compiled.first_order import compile_first_order
 from explorer.compiled.held import before_breaks, left_of_breaks
 from explorer.compiled.power import compile_power
-from explorer.compiled.sketch import compile_sketch
-from explorer.errors import NotApplicable
+from explorer.compiled.sketch import compile_sketch, compile_values
+from explorer.errors import ExplorerError, NotApplicable
 from explorer.results.run import Run
+from explorer.systems.filippov import FilippovSystem
 from explorer.systems.first_order import FirstOrderSystem
+from explorer.systems.hybrid import HybridSystem
+from explorer.systems.lagrangian import LagrangianSystem
 from explorer.systems.state_space import StateSpaceSystem
+from explorer.systems.step import StepSystem
 
 __all__ = ["observe"]
 
@@ -27,6 +33,12 @@ def observe(solution: Run, bundle: str) -> np.ndarray:
         The energy of a system x' = ...: none is declared.
     """
     system, rho = solution.system, list(solution.rho.values())
+    if bundle == "sketched values":
+        inp = np.concatenate([np.zeros(1 + system.n + len(system.signals)), rho])
+        return _along(solution, compile_values(system), inp, _signals(solution))
+    if bundle == "sketch" and not system.shapes and isinstance(system, LagrangianSystem):
+        inp = np.concatenate([np.zeros(1 + 2 * system.n), rho])
+        return _along(solution, compile_sketch(system), inp)
     if isinstance(system, StateSpaceSystem):
         if bundle == "outputs" and isinstance(system, FirstOrderSystem):
             first = compile_first_order(system)
@@ -49,6 +61,24 @@ def observe(solution: Run, bundle: str) -> np.ndarray:
     native = compile_power(system) if bundle == "power" else compiled.bundles[bundle]
     values = _along(solution, native, compiled.input(rho))
     return values + compiled.fixed if bundle == "force" else values
+
+
+def _signals(solution: Run) -> np.ndarray:
+    """Return the `signals` of a system along a run, (n_t, k); NaN where the run has them not."""
+    system, rows = solution.system, len(solution.t)
+    found: np.ndarray = np.full((rows, len(system.signals)), np.nan)
+    if isinstance(system, LagrangianSystem):
+        return solution.v
+    with contextlib.suppress(ExplorerError):  # another form of the equations has run
+        if isinstance(system, HybridSystem):
+            found = np.asarray(solution.mode[:, None] == np.arange(len(system.modes)), float)
+        elif isinstance(system, FirstOrderSystem):
+            found = solution.lam[np.maximum(np.arange(rows), min(1, rows - 1))]
+        elif isinstance(system, FilippovSystem):
+            found = solution.theta
+        elif isinstance(system, StepSystem):
+            found = solution.alpha
+    return found
 
 
 def _along(

@@ -21,6 +21,7 @@ _STANDARD = (
     "NonsmoothGeneralizedAlpha",
     "SchatzmanPaoli",
     "ThetaRK",
+    "Iteration",
 )
 _CONSTRAINED = "EventDriven"  # the default of systems with constraints
 _MANY = 64  # coordinates from which on its second derivatives take long to compile

@@ -190,6 +190,11 @@ def with_inputs(
         if "u" not in system.input_names:
             return system, {**parameters, "u": u}
         u = {"u": u}
+    if system.discrete:
+        raise BadValue(
+            f"'{system.name}' is a map and takes no inputs u(t): it has no time between its "
+            "iterates. Use a parameter, or a state that counts them."
+        )
     system, fixed = driven(system, system.drive.inputs if u is None and system.drive else u, t_end)
     names = {*fixed, *(() if system.drive is None else system.drive.names)}
     if twice := sorted(names & {*rho, *parameters}):
@@ -259,7 +264,7 @@ def begin(
     """
     mode0 = start.get("mode0")
     if isinstance(system, HybridSystem):
-        compiled = _begun_in(compiled, system, mode0)
+        compiled = begun_in(compiled, system, mode0)
     elif mode0 is not None:
         raise BadValue(f"'{system.name}' is a {system.kind}: it has no modes to start in.")
     found = {}
@@ -313,7 +318,7 @@ def named_like_a_start(system: System, start: Plain) -> dict[str, float]:
     return found
 
 
-def _begun_in(compiled: C, system: HybridSystem, mode0: str | Mode | None) -> C:
+def begun_in(compiled: C, system: HybridSystem, mode0: str | Mode | None) -> C:
     """Return the compiled system with another start mode; nothing is compiled anew."""
     index = system.start_mode
     if mode0 is not None:

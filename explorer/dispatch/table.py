@@ -28,7 +28,7 @@ def markdown() -> str:
                     for group in ([t for t in taken if t not in through], through)
                 ),
                 ", ".join(sorted(kind.handles)),
-                str(kind.order),
+                str(kind.order or "exact"),
                 str(kind.order_across_events or "none"),
                 "yes" if kind.located else "",
             )

@@ -7,15 +7,17 @@ Radau IIA: Hairer, Wanner, Solving ODEs II, table IV.5.6.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.integrate import DOP853, RK45
+import scipy  # loads its parts when they are asked for
 
 from explorer.kernels.event_driven import records
 
-__all__ = ["METHODS", "Tableau", "newmark"]
+__all__ = ["METHODS", "ORDERS", "Tableau", "newmark"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Tableau:
 
     Attributes
     ----------
-    code, stages, order : int
+    code, stages : int
     A : (16, 16), rows of stages, the end of the step (row `stages`), then rows for the polynomial
     c : (16,) times of the rows
     E : (2, 16) error weights
@@ -41,7 +43,6 @@ class Tableau:
 
     code: int
     stages: int
-    order: int
     A: np.ndarray
     c: np.ndarray
     E: np.ndarray
@@ -82,40 +83,57 @@ _RADAU = np.array(
 # Its end is that of the step, since Radau's rule integrates a cubic exactly.
 _NODES = np.append(0.0, _RADAU.sum(axis=1))
 _POLYNOMIAL = np.linalg.inv(_NODES[:, None] ** np.arange(4)) / np.arange(1.0, 5.0)[:, None]
-METHODS = {
-    "dop853": Tableau(
+
+
+@functools.cache
+def _dop853() -> Tableau:
+    pair = scipy.integrate.DOP853
+    return Tableau(
         records.DOP853,
         12,
-        8,
-        _place((16, 16), (0, DOP853.A), (12, DOP853.B), (13, DOP853.A_EXTRA)),
-        _times(DOP853.C[:12], _ONE, DOP853.C_EXTRA),
-        _place((2, 16), (0, DOP853.E5), (1, DOP853.E3)),
-        _place((4, 16), (0, DOP853.D)),
+        _place((16, 16), (0, pair.A), (12, pair.B), (13, pair.A_EXTRA)),
+        _times(pair.C[:12], _ONE, pair.C_EXTRA),
+        _place((2, 16), (0, pair.E5), (1, pair.E3)),
+        _place((4, 16), (0, pair.D)),
         -1 / 8,
         6.1,
-    ),
-    "dopri5": Tableau(
+    )
+
+
+@functools.cache
+def _dopri5() -> Tableau:
+    pair = scipy.integrate.RK45
+    return Tableau(
         records.DOPRI5,
         6,
-        5,
-        _place((16, 16), (0, RK45.A), (6, RK45.B)),
-        _times(RK45.C, _ONE),
-        _place((2, 16), (0, RK45.E)),
-        _place((4, 16), (0, RK45.P.T)),
+        _place((16, 16), (0, pair.A), (6, pair.B)),
+        _times(pair.C, _ONE),
+        _place((2, 16), (0, pair.E)),
+        _place((4, 16), (0, pair.P.T)),
         -1 / 5,
         3.25,
-    ),
-    "radau": Tableau(
+    )
+
+
+@functools.cache
+def _radau() -> Tableau:
+    return Tableau(
         records.RADAU,
         3,
-        5,
         _place((16, 16), (1, np.column_stack([np.zeros(3), _RADAU]))),
         _times(np.zeros(1), _RADAU.sum(axis=1)),
         _place((2, 16), (0, np.eye(5)[4])),
         _place((4, 16), (0, _POLYNOMIAL)),
         -1 / 4,
         0.0,
-    ),
+    )
+
+
+ORDERS = {"dop853": 8, "dopri5": 5, "radau": 5}
+METHODS: dict[str, Callable[[], Tableau]] = {
+    "dop853": _dop853,
+    "dopri5": _dopri5,
+    "radau": _radau,
 }
 
 
@@ -124,7 +142,6 @@ def newmark(order: int, *coefficients: Any) -> Tableau:
     return Tableau(
         records.NEWMARK,
         1,
-        2,
         np.zeros((16, 16)),
         _times(np.zeros(1), _ONE),
         np.zeros((2, 16)),

@@ -12,7 +12,7 @@ from explorer.kernels.event_driven.structures import Method, Polynomial, Problem
 from explorer.kernels.references import kernel, refer
 from explorer.kernels.structures import Integers, Matrix, Stack, Table, Vector
 
-__all__ = ["evaluate", "force_slopes", "forces"]
+__all__ = ["evaluate", "force_slopes", "forces", "states_at"]
 
 
 @kernel(inline=True)
@@ -25,8 +25,8 @@ def carry(problem: Problem, method: Method, step: Step, steps: Steps, i: int) ->
         method.newmark[0].begun, method.newmark[0].length = steps.t[i], steps.h[i]
 
 
-@kernel()
-def evaluate(
+@kernel(inner=True)
+def states_at(
     problem: Problem,
     method: Method,
     step: Step,
@@ -43,7 +43,6 @@ def evaluate(
     of its own, as exact as the run; unless `exact`, where several times lie in one step, they share
     that step's polynomial (order 7).
     """
-    problem, method, step, steps = refer(problem), refer(method), refer(step), refer(steps)
     nx, size, stage, new = problem.sizes.n_x, result.shape[1], step.stage, step.new
     width = size // (nx + 1) - 1
     k = 0
@@ -84,6 +83,23 @@ def evaluate(
                 rates[one, m] = stage[m]
         k += many
     return SUCCESS
+
+
+@kernel()
+def evaluate(
+    problem: Problem,
+    method: Method,
+    step: Step,
+    steps: Steps,
+    times: Vector,
+    which: Integers,
+    exact: bool,
+    result: Matrix,
+    rates: Matrix,
+) -> int:
+    """Write what `states_at` writes; return the status of the flow."""
+    problem, method, step, steps = refer(problem), refer(method), refer(step), refer(steps)
+    return states_at(problem, method, step, steps, times, which, exact, result, rates)
 
 
 @kernel()

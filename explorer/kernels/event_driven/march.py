@@ -45,7 +45,9 @@ from explorer.kernels.event_driven.transition import GOES_ON, LONG_AGO
 from explorer.kernels.references import kernel, refer
 from explorer.kernels.stored import Bytes, store, stored
 
-__all__ = ["Task", "bind", "march"]
+__all__ = ["PAUSED", "Task", "bind", "go_on", "integrate", "march", "start"]
+
+PAUSED = -11  # beside a status: the run goes on when it is called again
 
 
 @kernel(inner=True)
@@ -154,30 +156,20 @@ def bind(task: Task, memory: Bytes) -> int:
     return store(memory, task)
 
 
-@kernel()
-def march(memory: Bytes, options: Options) -> int:
-    """Integrate from t = 0 to t_end, with the task that `bind` has stored; return a status.
+@kernel(inner=True)
+def go_on(task: Task, options: Options, pause: float, most: int) -> int:
+    """Integrate a run that `start` has begun up to its end; return a status, see `integrate`.
 
-    SUCCESS: the end, or a terminal event; RANK_LOST, see
-    `explorer.kernels.event_driven.constraint_rank`; NOT_MET, see
-    `explorer.kernels.event_driven.change_constraints`; CONTRADICTORY, see
-    `explorer.kernels.event_driven.contradiction`;
-    STEP_CAP, EVENT_CAP: the record is full; STIFF: the
-    explicit method is at its limit of stability; NOT_FINITE: no step is small enough; CHATTERING:
-    events repeat without time passing; ZENO, NO_ACTIVE_SET: see
-    `explorer.kernels.event_driven.transition.switch`; SINGULAR, IMPROPER, LCP_RAY, LCP_ITERATIONS:
-    see `explorer.kernels.event_driven.contact_impact`; UNMADE: it comes to the mode run.at, which
-    is to be compiled first; others below zero: see `explorer.kernels.event_driven.initial_state`.
+    PAUSED: a step has gone beyond the time `pause`, or there are more than `most` events. Called
+    again it goes on, and makes the steps that it would have made at once.
     """
-    task, options = stored(memory, Task), refer(options)
     problem, automaton, surfaces = task.problem, task.automaton, task.surfaces
     method, contacts, work, record = task.method, task.contacts, task.work, task.record
     run, watch, values = work.run, work.search.watch, work.search.values
-    status = start(problem, automaton, surfaces, contacts, options, work)
-    if status != SUCCESS:
-        return status
     broken = NONE
     while True:
+        if broken < 0 and (run[0].t > pause or run[0].events > most):
+            return PAUSED
         guard, how = NONE, 0
         if run[0].fresh == 1:
             status, guard = begin_stretch(problem, automaton, surfaces, method, options, work)
@@ -212,3 +204,30 @@ def march(memory: Bytes, options: Options) -> int:
             )
             if status != GOES_ON:
                 return status
+
+
+@kernel(inner=True)
+def integrate(task: Task, options: Options) -> int:
+    """Integrate from t = 0 to t_end; return a status.
+
+    SUCCESS: the end, or a terminal event; RANK_LOST, see
+    `explorer.kernels.event_driven.constraint_rank`; NOT_MET, see
+    `explorer.kernels.event_driven.change_constraints`; CONTRADICTORY, see
+    `explorer.kernels.event_driven.contradiction`;
+    STEP_CAP, EVENT_CAP: the record is full; STIFF: the
+    explicit method is at its limit of stability; NOT_FINITE: no step is small enough; CHATTERING:
+    events repeat without time passing; ZENO, NO_ACTIVE_SET: see
+    `explorer.kernels.event_driven.transition.switch`; SINGULAR, IMPROPER, LCP_RAY, LCP_ITERATIONS:
+    see `explorer.kernels.event_driven.contact_impact`; UNMADE: it comes to the mode run.at, which
+    is to be compiled first; others below zero: see `explorer.kernels.event_driven.initial_state`.
+    """
+    status = start(task.problem, task.automaton, task.surfaces, task.contacts, options, task.work)
+    return (
+        go_on(task, options, np.inf, task.record.events.head.size) if status == SUCCESS else status
+    )
+
+
+@kernel()
+def march(memory: Bytes, options: Options) -> int:
+    """Integrate with the task that `bind` has stored; return the status of `integrate`."""
+    return integrate(stored(memory, Task), refer(options))

@@ -160,6 +160,13 @@ EVENT = np.dtype(
         ("how", INT),
     ]
 )
+TRACK = np.dtype(
+    [
+        ("near", INT),  # attractor that the last point was next to
+        ("streak", INT),  # for how many points in a row
+        ("outside", INT),  # how many points in a row lay outside the box
+    ]
+)
 PROGRESS = np.dtype(
     [
         ("t", FLOAT),
@@ -215,6 +222,7 @@ LastRows = Annotated[np.ndarray, _rows(LAST)]
 WatchRows = Annotated[np.ndarray, _rows(WATCH)]
 SurfaceRows = Annotated[np.ndarray, _rows(SURFACE)]
 FoundRow = Annotated[np.ndarray, _rows(FOUND)]
+TrackRow = Annotated[np.ndarray, _rows(TRACK)]
 CoefficientRow = Annotated[np.ndarray, _rows(COEFFICIENTS)]
 EventRows = Annotated[np.ndarray, _rows(EVENT)]
 ProgressRow = Annotated[np.ndarray, _rows(PROGRESS)]

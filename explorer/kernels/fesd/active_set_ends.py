@@ -69,10 +69,10 @@ def leaves_bounds(el: Element, k: int, early: float, ending: Ending) -> int:
                 ending[0].which = k
                 ending[0].bound = goal
                 ending[0].fraction = at
-            break
+            return kind
         early = now
         was = time
-    if was < 1.0 and early >= -BOUND and early <= 1.0 + BOUND:  # the end is no stage
+    if was < 1.0:  # the end is no stage
         now = 0.0
         for i in range(sel.shape[0]):
             now += tableau.end[i] * sel[i, k]

@@ -127,9 +127,8 @@ def cross(problem: Problem, record: Record, work: Workspace, row: int, k: int) -
     solve_with(work.responses, MASS, change)
     for j in range(n):
         record.a[row, j] += change[j]
-    if nc > 0:  # what moves by itself has another speed
-        evaluate(bundles, GAP)
-        write_gaps(problem, record, row)
+    evaluate(bundles, GAP)  # what moves by itself has another speed
+    write_gaps(problem, record, row)
     return True
 
 
@@ -283,8 +282,7 @@ def step_alpha(
     if status != SUCCESS:
         return status
     fill(bundles.inp, t1, work.d1, work.v1, n)
-    if nc > 0:
-        evaluate(bundles, GAP)
+    evaluate(bundles, GAP)
     if not constant:
         for k in range(val.size):
             val[k] = out[2 * nc + k]

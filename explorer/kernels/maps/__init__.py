@@ -1,0 +1,1 @@
+"""Derivatives along the iterates of a map."""

@@ -1,0 +1,124 @@
+"""Many runs of the event-driven kernel in one call, of which only what is asked for stays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from explorer.compiled import Flow
+from explorer.kernels.event_driven.records import TRACK
+from explorer.kernels.event_driven.structures import Options
+from explorer.runs.capture import kernel_known
+from explorer.runs.event_driven.march import LOWEST, REST_MAX
+from explorer.runs.event_driven.run import BAND
+from explorer.runs.event_driven.settings import Settings
+from explorer.runs.event_driven.workspace import lend
+from explorer.runs.members import FREE, Asked, Members, Observed
+
+__all__ = ["makes_starts", "march_members"]
+
+_SECTIONS = ("none", "event", "period")
+_FIRST = np.full(64, -1)
+_STAGES = 17  # slopes of a step
+
+
+def makes_starts(flow: Flow) -> bool:
+    """Whether the kernel makes the starts: no mode is chosen by conditions, none corrected."""
+    branches = () if flow.automaton is None else flow.automaton.start_branches
+    driven = flow.system.drive is not None
+    return not (driven or branches or flow.assembles or flow.active_sets is not None)
+
+
+def march_members(flow: Flow, settings: Settings, members: Members, asked: Asked) -> Observed:
+    """Run all members on this thread, without the lock of Python.
+
+    Each is the run that `March` makes alone, to the last bit.
+    """
+    from explorer.kernels.event_driven import ensemble as kernel
+
+    k, n = members.size, flow.n_x
+    count = flow.n_c + flow.n_phi if flow.mechanical else len(flow.guards)
+    names = [flow.guard_name(j) for j in range(count)]
+    met = np.array([name == asked.event for name in names], np.int64)
+    most = asked.most if asked.known is None else 1
+    low, high = np.full((2, k if asked.extrema else 0, n), np.nan)
+    seen = kernel.Seen(
+        code=np.zeros(k, np.int64),
+        at=np.zeros(k, np.int64),
+        t=np.zeros(k),
+        end=np.full((k, n), np.nan),
+        mode=np.zeros(k, np.int64),
+        events=np.zeros((k, count), np.int64),
+        found=np.zeros(k, np.int64),
+        points=np.full((k, most, n + 1), np.nan),
+        low=low,
+        high=high,
+        times=np.empty(most),
+        which=np.empty(most, np.int64),
+        rates=np.empty((most, n + 1)),
+        caught=np.full(k, FREE),
+        track=np.zeros(1, TRACK),
+        kept=np.empty((_STAGES, n + 1)),
+    )
+    runs = kernel.Members(
+        members.rho,
+        members.start,
+        members.t_end,
+        members.since,
+        members.period,
+        members.offset,
+        members.chained,
+        _SECTIONS.index(asked.section),
+        asked.before,
+        met,
+        asked.extrema,
+    )
+    known = kernel_known(asked.known, n)
+    options = Options(
+        t_end=0.0,
+        h=settings.h,
+        h_max=settings.grid,
+        grid=settings.grid,
+        band=BAND,
+        rest=REST_MAX,
+        lowest=LOWEST,
+        max_steps=settings.max_steps,
+        max_events=settings.max_events,
+        columns=0,
+        slopes=False,
+        given_state=True,
+        given_seeds=False,
+        picks=_FIRST,
+    )
+    mode = 0 if flow.automaton is None else flow.automaton.start_mode
+    first = 0
+    while first < k:
+        with lend(flow, settings, (), members.rho[first]) as lent:
+            blank = kernel.Blank(
+                lent.problem.inp.copy(),
+                mode if members.mode < 0 else members.mode,
+                mode,
+                int(lent.problem.state[0]["form"]),
+                lent.problem.rows.view(np.uint8),
+                lent.work.run.view(np.uint8),
+            )
+            first = kernel.ensemble(lent.bound(), options, blank, known, runs, seen, first)
+        if first < k:
+            flow.make(int(seen.at[first]))
+    events = np.zeros((k, len(asked.names)), np.int64)
+    for j, name in enumerate(names):
+        if name in asked.names:  # a constraint that always holds has no events
+            events[:, asked.names.index(name)] += seen.events[:, j]
+    found = Observed(
+        seen.code,
+        seen.t,
+        seen.end,
+        seen.mode,
+        events,
+        seen.found,
+        seen.points[:, :, :n].copy(),
+        seen.points[:, :, n].copy(),
+        seen.low if asked.extrema else np.empty((k, 0)),
+        seen.high if asked.extrema else np.empty((k, 0)),
+        seen.caught,
+    )
+    return found.without_failed()
