@@ -30,6 +30,14 @@ from explorer.runs.event_driven.columns import active_of
 __all__ = ["solve_complex"]
 
 EPS = 1e-30
+
+
+def _angle(y: complex, x: complex) -> complex:
+    """Return atan2 to first order in the imaginary parts, all that a step of EPS sees."""
+    a, b = np.real(x), np.real(y)
+    return complex(np.arctan2(b, a), (a * np.imag(y) - b * np.imag(x)) / (a * a + b * b))
+
+
 _SHARP: dict[str, Callable[..., complex]] = {
     "Abs": lambda z: z if np.real(z) >= 0 else -z,
     "sign": lambda z: np.sign(np.real(z)),
@@ -38,6 +46,7 @@ _SHARP: dict[str, Callable[..., complex]] = {
     "Max": lambda *z: max(z, key=np.real),
     "floor": lambda z: np.floor(np.real(z)),
     "ceiling": lambda z: np.ceil(np.real(z)),
+    "atan2": _angle,
     "Mod": lambda z, m: z - m * np.floor(np.real(z / m)),
 }
 

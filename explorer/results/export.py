@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-__all__ = ["dataset", "frame", "read_arrays", "save", "text", "written"]
+__all__ = ["dataset", "extra", "frame", "read_arrays", "save", "text", "written"]
 
 BASE = ("t", "q", "v", "p", "gap", "gap_dot", "active", "iterations", "residuals")
 
@@ -46,7 +46,7 @@ def text(found: Named) -> str:
 
 def frame(found: Named, spec: Settings) -> Frame:
     """Return columns as a DataFrame; its attrs hold units and the recipe."""
-    made = _extra("pandas").DataFrame({name: values for name, (values, _) in found.items()})
+    made = extra("pandas").DataFrame({name: values for name, (values, _) in found.items()})
     made.attrs |= {"units": {name: unit for name, (_, unit) in found.items()}}
     made.attrs["spec"] = spec
     return made
@@ -90,7 +90,7 @@ def dataset(
         "residual": ["one-step problem", "Newton"],
     }
     attrs = {"spec": json.dumps(spec)}
-    table: xr.Dataset = _extra("xarray").Dataset(variables, coords=coords, attrs=attrs)
+    table: xr.Dataset = extra("xarray").Dataset(variables, coords=coords, attrs=attrs)
     return table
 
 
@@ -141,7 +141,8 @@ def written(path: str | Path, write: Callable[[Path], object]) -> Path:
     return path
 
 
-def _extra(module: str) -> ModuleType:
+def extra(module: str) -> ModuleType:
+    """Import a package of the extra `data`, or say how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from scipy.interpolate import make_interp_spline
+import scipy
 
 from explorer.results.event import LocatedEvent, Sample
 from explorer.results.run import Run
@@ -112,7 +112,7 @@ def rubbed(run: Run) -> np.ndarray:
         work[part] = begin
         if len(part) > 1:
             order = min(len(part) - 1, 3)
-            spline = make_interp_spline(t[part], power[part], k=order)
+            spline = scipy.interpolate.make_interp_spline(t[part], power[part], k=order)
             work[part] += spline.antiderivative()(t[part]) - spline.antiderivative()(t[part[0]])
     place = np.searchsorted(t, run.t, side="left")
     place[breaks] += 1

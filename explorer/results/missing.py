@@ -31,6 +31,10 @@ def _hint(run: Run, name: str) -> str:
         have = [k for k, part in PARTS.items() if not part.absence(run)]
         why = PARTS[name].absence(run)
         return f" {why[:1].upper()}{why[1:]}. This run has: {', '.join([*have, 'events'])}."
+    if system.discrete and name in ("rates", "v", "a"):
+        return (
+            f" '{system.name}' is a map: run.x holds its iterates, and nothing moves between them."
+        )
     if not run.has_velocities and name in (*PARTS["contacts"].flat, "v", "a"):
         return (
             f" '{system.name}' is a {system.kind}: run.x holds its states, run.rates their rates."

@@ -18,7 +18,7 @@ import numpy as np
 
 from explorer.quantities import quantity
 from explorer.recorder import Recorded
-from explorer.results import columns, export, law_steps, located, recipe, stepped
+from explorer.results import columns, export, iterated, law_steps, located, recipe, stepped
 from explorer.results.energies import Energies
 from explorer.results.event import Event, Events, Sample, within
 from explorer.results.marched import Marched
@@ -45,7 +45,7 @@ __all__ = ["Event", "Sample", "Solution", "within"]
 ROWS = (
     "t", "q", "v", "p", "gap", "gap_dot", "active", "iterations", "residuals", "x", "rates", "lam",
     "z", "S", "mode", "located", "lam_t", "lam_max", "p_t", "p_max", "slip", "sticks", "alpha",
-    "theta", "c",
+    "theta", "c", "branch",
 )  # fmt: skip  # what a run that marched makes of its record when one of them is first asked for
 
 _OF_MOTION = (
@@ -245,6 +245,11 @@ class Solution(Marched, Energies):
 
     def __repr__(self) -> str:
         kept = self.recorded
+        if self.system.discrete:
+            return (
+                f"Solution({self.system.name!r}, {self.scheme}, {len(self.t) - 1} iterates, "
+                f"{self.outcome})"
+            )
         steps = len(self.t) - 1 if kept is None else kept.steps
         return (
             f"Solution({self.system.name!r}, {self.scheme}, {steps} steps to "
@@ -274,6 +279,8 @@ class Solution(Marched, Energies):
         """The module that finds events in the rows of such a run."""
         if "march" in self.__dict__:
             return located
+        if self.system.discrete:
+            return iterated
         return law_steps if "laws" in self.__dict__ else stepped
 
     @cached_property

@@ -40,7 +40,7 @@ class States(Part):
     def rates(self) -> np.ndarray:
         """x', (n_t, n_x); of time stepping the mean of the step that ends at the row."""
         run = self._run
-        if run.has("march"):
+        if run.has("march") or run.system.discrete:  # a map has none: what is missing says so
             return self._row("rates")
         if run.has_velocities:
             return np.hstack([self.v, self.a])
@@ -71,6 +71,9 @@ class States(Part):
         """What every row has of rates or accelerations, and how a step of Newmark's fared."""
         run = self._run
         names, units = run.system.coordinates, run.system.units
+        if run.system.discrete:
+            branches = dict(enumerate(run.system.branch_names))
+            return [Quantity("branch", self._row("branch"), names=branches)]
         if not run.has_velocities:
             rates = [f"d_{x}" for x in names]
             each = per_second(units, time=run.system.time_unit)

@@ -24,7 +24,12 @@ def __dir__() -> list[str]:
 def _repr_html_() -> str:
     """Show the schemes in a notebook: what each takes, and its orders."""
     rows = [
-        (name, kind.takes, f"{kind.order}, {kind.order_across_events or '-'}", kind.lesson)
+        (
+            name,
+            kind.takes,
+            f"{kind.order or 'exact'}, {kind.order_across_events or '-'}",
+            kind.lesson,
+        )
         for name, kind in schemes.items()
     ]
     return html(

@@ -21,8 +21,9 @@ recomputed, a_0 = M^-1 F; without this the order falls to 1.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -31,16 +32,18 @@ from explorer.certificate import Check
 from explorer.compiled import Flow, compile_flow
 from explorer.compiled.assembly import assembly
 from explorer.errors import BadValue, NotApplicable
-from explorer.kernels.event_driven.butcher import METHODS, Tableau, newmark
+from explorer.kernels.event_driven.butcher import METHODS, ORDERS, Tableau, newmark
 from explorer.parameters import knob
 from explorer.quantities import quantity
 from explorer.reformulations import obstacle
 from explorer.results.solution import Solution
 from explorer.runs.event_driven.columns import compiled_for
 from explorer.runs.event_driven.dependent import undetermined
+from explorer.runs.event_driven.ensemble import makes_starts, march_members
 from explorer.runs.event_driven.march import March
 from explorer.runs.event_driven.settings import Formulation, Settings
 from explorer.runs.event_driven.sliding import SwitchedMarch
+from explorer.runs.members import Asked, Members, Observed
 from explorer.runs.picks import Picks
 from explorer.schemes import schemes
 from explorer.schemes.bases.scheme import Scheme
@@ -211,7 +214,7 @@ class EventDriven(Picks, Scheme):
 
     def _tableau(self, scheme: Newmark | GeneralizedAlpha | None) -> Tableau:
         if scheme is None:
-            return METHODS[str(self.method)]
+            return METHODS[str(self.method)]()
         co = scheme.coefficients
         error = 0.0 if scheme.error_tol == 0 else 1 / scheme.error_tol
         return newmark(
@@ -258,7 +261,7 @@ class EventDriven(Picks, Scheme):
     def orders(self) -> tuple[int, int]:
         """The orders of the method."""
         newmark = self.newmark
-        order = METHODS[str(self.method)].order if newmark is None else newmark.order
+        order = ORDERS[str(self.method)] if newmark is None else newmark.order
         return order, order
 
     def _settings(self, flow: Flow, t_end: float, p: int) -> Settings:
@@ -356,6 +359,13 @@ class EventDriven(Picks, Scheme):
         )
         march.go(x0, seeds)
         return march.trajectory(t_eval)
+
+    def ensemble(self, system: System) -> Callable[[Members, Asked], Observed] | None:
+        """Return what marches many members in one call, where the kernel makes their starts."""
+        flow = compile_flow(system)
+        if self.newmark is not None or not makes_starts(flow):
+            return None
+        return partial(march_members, flow, self._usual_settings)
 
 
 def _assembled(

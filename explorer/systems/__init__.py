@@ -13,6 +13,7 @@ from explorer.systems.first_order import FirstOrderSystem
 from explorer.systems.hybrid import HybridSystem
 from explorer.systems.lagrangian import LagrangianSystem
 from explorer.systems.linear import LinearMechanicalSystem
+from explorer.systems.maps import MapSystem
 from explorer.systems.mechanical import MechanicalSystem
 from explorer.systems.record import Record
 from explorer.systems.springs import BilinearSpring
@@ -31,6 +32,7 @@ __all__ = [
     "HybridSystem",
     "LagrangianSystem",
     "LinearMechanicalSystem",
+    "MapSystem",
     "MechanicalSystem",
     "Record",
     "StateSpaceSystem",
@@ -51,6 +53,7 @@ SYSTEMS: dict[str, type[System]] = {
         StepSystem,
         FilippovSystem,
         FirstOrderSystem,
+        MapSystem,
     )
 }
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.optimize import least_squares
+import scipy
 
 from explorer.errors import BadModel
 from explorer.quantities import quantity
@@ -158,7 +158,7 @@ class Assembler:
 
         if not free.any() or not np.isfinite(self(t, guess)[0]).all():
             return guess
-        found = least_squares(
+        found = scipy.optimize.least_squares(
             lambda x: self(t, at(x))[0],
             guess[free],
             lambda x: self(t, at(x))[2][:, free],

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ import sympy as sp
 from explorer.arguments import Checked, a, entries, items, mapping
 from explorer.errors import BadAttribute, BadModel, BadValue, suggest
 from explorer.parameters import InputParam, Param, number
+from explorer.systems.card import card
 from explorer.systems.constraints import Constraint
 from explorer.systems.contacts import Contact
 from explorer.systems.expressions import Names, check_name, expression
@@ -88,6 +90,7 @@ class System(TakesInputs, metaclass=Made):
     without_e: tuple[str, ...] = ()  # rigid contacts without friction whose e nobody gave
     started = False  # whether a start was set
     time_unit = "s"
+    discrete = False  # whether time counts iterates: nothing is between them
     drive: Drive | None = None  # its inputs along time
     base: System | None = None  # of a system with a drive: the one that it was made from
     _made = False
@@ -266,28 +269,44 @@ class System(TakesInputs, metaclass=Made):
 
     # -- sketch -------------------------------------------------------------------------------
 
-    def sketch(self, *shapes: Shape) -> None:
+    def sketch(self, *shapes: Shape | Iterable[Shape]) -> None:
         """Set the shapes that animate the system (see `explorer.systems.sketch`).
+
+        An element of a schematic is several shapes. The value of a shape may use `signals` too:
+        multipliers of laws by their names, alpha_1, ... of step functions, theta_NAME of regions,
+        mode_NAME of modes, which is 1 while the mode is active and 0 otherwise.
 
         Raises
         ------
         BadModel
-            If a point has an unknown symbol.
+            If a point or a value has an unknown symbol.
         """
         names, what = self.symbols(), f"sketch of '{self.name}'"
-        for shape in shapes:
+        known = {**names, **{k: sp.Symbol(k) for k in self.signals}}
+        given = [s for some in shapes for s in (some if isinstance(some, tuple) else (some,))]
+        for shape in given:
             a(shape, Shape, f"a shape of the {what}", "circle(0, 'y', 0.1), line(...), ground(...)")
         self.shapes = tuple(
-            Shape(
-                tuple(tuple(expression(c, names, what) for c in point) for point in s.points),
-                s.kind,
-                s.role,
-                s.closed,
-                expression(s.radius, names, what),
+            replace(
+                s,
+                points=tuple(tuple(expression(c, names, what) for c in p) for p in s.points),
+                radius=expression(s.radius, names, what),
+                value=None if s.value is None else expression(s.value, known, what),
             )
-            for s in shapes
+            for s in given
         )
         self.touch()
+
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """Names of what the value of a shape may use beside t, states and parameters."""
+        return ()
+
+    @property
+    def pictured(self) -> tuple[Shape, ...]:
+        """The shapes of its sketch; without one, those of the picture that a view has made."""
+        made: tuple[Shape, ...] = self.lasting.get("picture", ())
+        return self.shapes or made
 
     def preset(self, name: str, text: str = "", **settings: object) -> None:
         """Add a named setting; `settings` are arguments of `Session.set`."""
@@ -295,6 +314,14 @@ class System(TakesInputs, metaclass=Made):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
+
+    def equations_markdown(self) -> str:
+        """Return name, equations, parameters and start as Markdown."""
+        return f"**{self.name}**"
+
+    def _repr_markdown_(self) -> str:
+        """Show the equations in a notebook, then what is known: numbers, presets, sources."""
+        return "\n\n".join(filter(None, [self.equations_markdown(), card(self)]))
 
 
 def check_system(system: object) -> None:

@@ -133,7 +133,8 @@ class DiscSystem(MechanicalSystem):
         )
         self.touch()
 
-    def _repr_markdown_(self) -> str:
+    def equations_markdown(self) -> str:
+        """Return name, equations, parameters and start as Markdown."""
         return display.discs(self, self.count, self.gravity, self.walls)
 
     def to_spec(self) -> Plain:

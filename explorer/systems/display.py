@@ -28,6 +28,7 @@ __all__ = [
     "hybrid",
     "latex",
     "linear",
+    "mapped",
     "mechanical",
     "step",
 ]
@@ -275,6 +276,23 @@ def first_order(
     parts += [f"$${_aligned(rows)}$$"] if rows else []
     shown = [rf"{sp.latex(sp.Symbol(o.name))} &= {_plain(o.formula)}" for o in outputs]
     parts += [f"looked at: $${_aligned(shown)}$$"] if shown else []
+    return "\n\n".join([*parts, *_parameters(system), _start(system)])
+
+
+def mapped(
+    system: StateSpaceSystem,
+    lets: Mapping[str, sp.Expr],
+    branches: Sequence[tuple[str, Sequence[sp.Expr], Sequence[sp.Expr]]],
+) -> str:
+    """Return named formulas, the next state in each branch, parameters, and the start."""
+    parts = [_titled(system)]
+    named = [rf"{sp.latex(sp.Symbol(name))} &= {_plain(f)}" for name, f in lets.items()]
+    parts += [f"$${_aligned(named)}$$"] if named else []
+    for name, f, when in branches:
+        rows = [rf"{sp.latex(x)}_{{n+1}} &= {_plain(g)}" for x, g in zip(system.x, f, strict=True)]
+        holds = " and ".join(f"${_plain(w)} > 0$" for w in when) or "everywhere else"
+        where = f"*{name}*, where {holds}: " if len(branches) > 1 else ""
+        parts.append(f"{where}$${_aligned(rows)}$$")
     return "\n\n".join([*parts, *_parameters(system), _start(system)])
 
 

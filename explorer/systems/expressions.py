@@ -71,6 +71,7 @@ FUNCTIONS: dict[str, Callable[..., sp.Expr]] = {
 }
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 _LONGEST = 100_000
+_GROWING, _EXPONENT = ("exp", "sinh", "cosh"), 700  # beyond it no double holds the value
 _DECLARE = " Declare parameters with .params(...)."
 _CONSTANTS = {"pi": sp.pi, "E": sp.E, "True": sp.true, "False": sp.false}
 _BINARY = {
@@ -226,12 +227,18 @@ def parse(text: str, names: Mapping[str, sp.Expr], what: str = "the formula") ->
                     )
                 if name == "Piecewise":
                     return sp.Piecewise(*map(case, map(walk, args)))
-                return FUNCTIONS[name](*map(walk, args))
+                return function(name, [walk(arg) for arg in args])
         raise BadModel(f"{what}: {text!r} contains something that is not arithmetic.")
 
     def case(pair: sp.Basic | Case) -> Case:
         """Return a case; a value alone holds in all other cases."""
         return pair if isinstance(pair, tuple) else (pair, sp.true)
+
+    def function(name: str, args: list[sp.Basic]) -> sp.Expr:
+        """Return a value; refuse exponentials whose digits would fill the memory."""
+        if name in _GROWING and any(a.is_number and abs(a) > _EXPONENT for a in args):
+            raise BadModel(f"{what}: {text!r} contains a number that is too large.")
+        return FUNCTIONS[name](*args)
 
     def power(base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
         """Return a power; refuse large powers of numbers: 9**9**9 would never end."""

@@ -23,6 +23,7 @@ from explorer.systems import display
 from explorer.systems.expressions import text
 from explorer.systems.regions import Region, Subsystem, Switching
 from explorer.systems.rewriting import multilinear
+from explorer.systems.signals import signal_names
 from explorer.systems.sketch import Shape
 from explorer.systems.step import StepSystem
 from explorer.types import Formulas, FormulaVector, Plain, Settings, Value
@@ -91,6 +92,11 @@ class FilippovSystem(StepSystem):
         self._begin(start)
         if sketch:
             self.sketch(*sketch)
+
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """The multipliers of the regions, such as theta_left."""
+        return signal_names("theta", (r.name for s in self.subsystems for r in s.regions))
 
     def subsystem(
         self,
@@ -251,7 +257,8 @@ class FilippovSystem(StepSystem):
             parts.append(" | ".join(s.regions[i].name for i in sorted({*near} - {-1})))
         return ", ".join(parts)
 
-    def _repr_markdown_(self) -> str:
+    def equations_markdown(self) -> str:
+        """Return name, equations, parameters and start as Markdown."""
         return display.filippov(self, self.subsystems, self.switches)
 
     def to_spec(self) -> Plain:

@@ -204,6 +204,11 @@ class FirstOrderSystem(StateSpaceSystem):
         """The names of the multipliers; an event is a change of the branch of their law."""
         return tuple(law.name for law in self.laws)
 
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """The multipliers of the laws."""
+        return self.guard_names
+
     def _state_names(self) -> tuple[str, ...]:
         return (*self.coordinates, *self.guard_names)
 
@@ -367,7 +372,8 @@ class FirstOrderSystem(StateSpaceSystem):
 
     # -- display and specification ------------------------------------------------------------
 
-    def _repr_markdown_(self) -> str:
+    def equations_markdown(self) -> str:
+        """Return name, equations, parameters and start as Markdown."""
         equations = self.mass, self.f, self.r
         relation = list(zip(self.laws, self.y, strict=True))
         return display.first_order(self, equations, relation, self.outputs)

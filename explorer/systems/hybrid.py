@@ -20,6 +20,7 @@ from explorer.parameters import Param
 from explorer.systems import display
 from explorer.systems.expressions import expression, text
 from explorer.systems.modes import Branch, Guard, Mode
+from explorer.systems.signals import signal_names
 from explorer.systems.sketch import Shape
 from explorer.systems.state_space import StateSpaceSystem
 from explorer.types import FormulaVector, Plain, Settings, Value
@@ -111,6 +112,11 @@ class HybridSystem(StateSpaceSystem):
         self._begin(start)
         if sketch:
             self.sketch(*sketch)
+
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """1 for the active mode and 0 for the others, such as mode_on."""
+        return signal_names("mode", (mode.name for mode in self.modes))
 
     @property
     def guard_names(self) -> tuple[str, ...]:
@@ -314,7 +320,8 @@ class HybridSystem(StateSpaceSystem):
 
     # -- display and specification ------------------------------------------------------------
 
-    def _repr_markdown_(self) -> str:
+    def equations_markdown(self) -> str:
+        """Return name, equations, parameters and start as Markdown."""
         return display.hybrid(self, self.modes, self.guards, self.start_mode, self.start_branches)
 
     def to_spec(self) -> Plain:

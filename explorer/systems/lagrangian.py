@@ -82,6 +82,11 @@ class LagrangianSystem(System):
     def _state_names(self) -> tuple[str, ...]:
         return (*self.coordinates, *(f"v_{c}" for c in self.coordinates))
 
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """The velocities."""
+        return (*(f"v_{c}" for c in self.coordinates),)
+
     def contact(self, *contacts: Contact) -> None:
         """Add contacts. Contacts whose gaps share multipliers must be added in one call.
 

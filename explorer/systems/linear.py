@@ -317,7 +317,8 @@ class LinearMechanicalSystem(LagrangianSystem):
             raise BadModel(f"{what} of '{self.name}' must be {sizes}, but it is {array.shape}.")
         return array
 
-    def _repr_markdown_(self) -> str:
+    def equations_markdown(self) -> str:
+        """Return name, equations, parameters and start as Markdown."""
         return display.linear(self)
 
     def to_spec(self) -> Plain:

@@ -298,7 +298,8 @@ class MechanicalSystem(LagrangianSystem):
 
     # -- display and specification ------------------------------------------------------------
 
-    def _repr_markdown_(self) -> str:
+    def equations_markdown(self) -> str:
+        """Return name, equations, parameters and start as Markdown."""
         return display.mechanical(self)
 
     def to_spec(self) -> Plain:

@@ -1,4 +1,8 @@
-"""How a mechanism is drawn: polylines and circles whose points are formulas of t, q and rho."""
+"""How a system is drawn: polylines and circles whose points are formulas of t, q and rho.
+
+A shape may show a `value` too: a force, a current, whether a mode is active. Circuits and block
+diagrams are made of such shapes (`explorer.systems.schematic`).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import TypeAlias
 
 from explorer.types import Formula, Value
 
-__all__ = ["Shape", "arrow", "circle", "ground", "line", "spring"]
+__all__ = ["Shape", "arrow", "circle", "ground", "line", "spring", "text"]
 
 
 Point: TypeAlias = "tuple[Formula, Formula]"
@@ -22,13 +26,24 @@ class Shape:
     points : tuple of (x, y)
         Formulas (or numbers, or text) in metres.
     kind : str
-        "line" or "circle".
+        "line", "circle" or "text".
     role : str
-        "body", "ground", "link", "spring" or "arrow": decides the colour and the stroke.
+        "body", "ground", "link", "spring", "trace", "arrow", "fixed" (a solid that does not
+        move), "mark" (a line on a body) or "node" (of a network, which has no length): decides
+        the colour and the stroke. "point" is a state, with its path behind it. With a value:
+        "wire" (a current: arrows move along it), "part" (filled while the value is positive),
+        "lamp" (as bright as the value, which is at most 1), "blade" (of a switch, closed where the
+        value is above 1/2).
     closed : bool
         Whether a line is a filled polygon.
     radius : formula
         Of a circle.
+    label : str
+        A name for it; of a text what is written at its point.
+    value : formula, optional
+        What it shows, in `unit`: a formula of t, states, parameters, velocities, and of what
+        `explorer.systems.System.sketch` names.
+    unit : str
     """
 
     points: tuple[Point, ...]
@@ -36,21 +51,29 @@ class Shape:
     role: str = "body"
     closed: bool = False
     radius: Formula = 0
+    label: str = ""
+    value: Formula | None = None
+    unit: str = ""
 
 
-def line(*points: Point, role: str = "link", closed: bool = False) -> Shape:
+def line(*points: Point, role: str = "link", closed: bool = False, label: str = "") -> Shape:
     """Return a polyline through `points`; closed polygons are filled."""
-    return Shape(points, "line", "body" if closed and role == "link" else role, closed)
+    role = "body" if closed and role == "link" else role
+    return Shape(points, "line", role, closed, label=label)
 
 
-def circle(x: Value, y: Value, radius: Value, role: str = "body") -> Shape:
+def circle(x: Value, y: Value, radius: Value, role: str = "body", label: str = "") -> Shape:
     """Return a circle around (x, y)."""
-    return Shape(((x, y),), "circle", role, True, radius)
+    return Shape(((x, y),), "circle", role, True, radius, label)
 
 
-def spring(start: Point, end: Point) -> Shape:
-    """Return a zigzag from `start` to `end`."""
-    return Shape((start, end), "line", "spring")
+def spring(start: Point, end: Point, force: Formula | None = None, unit: str = "N") -> Shape:
+    """Return a zigzag from `start` to `end`; it is coloured by its `force`, tension positive.
+
+    >>> spring((0, 0), ("x", 0), force="k*(x - l)").unit
+    'N'
+    """
+    return Shape((start, end), "line", "spring", value=force, unit=unit)
 
 
 def arrow(start: Point, end: Point) -> Shape:
@@ -61,3 +84,8 @@ def arrow(start: Point, end: Point) -> Shape:
 def ground(start: Point, end: Point) -> Shape:
     """Return a hatched line; the solid is on its right-hand side, walking from start to end."""
     return Shape((start, end), "line", "ground")
+
+
+def text(x: float, y: float, written: str, width: float = 0) -> Shape:
+    """Return a text that begins at (x, y); the picture keeps room for `width` in m."""
+    return Shape(((x, y), (x + width, y)), "text", "text", label=written)

@@ -185,6 +185,11 @@ class StepSystem(StateSpaceSystem):
         self.touch()
 
     @property
+    def signals(self) -> tuple[str, ...]:
+        """The multipliers alpha_1, ... of the step functions."""
+        return tuple(s.alpha.name for s in self.switches)
+
+    @property
     def guard_names(self) -> tuple[str, ...]:
         """The names of the switching functions, in order."""
         return tuple(s.name for s in self.switches)
@@ -196,7 +201,8 @@ class StepSystem(StateSpaceSystem):
 
     # -- display and specification ------------------------------------------------------------
 
-    def _repr_markdown_(self) -> str:
+    def equations_markdown(self) -> str:
+        """Return name, equations, parameters and start as Markdown."""
         return display.step(self, self.f, self.switches, self.rewritten)
 
     def to_spec(self) -> Plain:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,6 +15,7 @@ from explorer.types import Plain, Reals
 
 if TYPE_CHECKING:
     from explorer.results.solution import Solution
+    from explorer.runs.members import Asked, Members, Observed
 
 __all__ = ["Scheme"]
 
@@ -176,6 +177,10 @@ class Scheme(metaclass=Named):
         The start is (q0, v0) if given, else the model's own.
         """
         raise TypeError(f"{type(self).__name__} does not say how it runs.")
+
+    def ensemble(self, system: System) -> Callable[[Members, Asked], Observed] | None:
+        """Return what runs many members in one call, each as `run` does; None: nothing does."""
+        return None
 
     def certify(self, solution: Solution) -> list[Check]:
         """Return what is checked of a run of this scheme: each figure beside its bound."""

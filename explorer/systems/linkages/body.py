@@ -21,8 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 import sympy as sp
-from scipy.spatial.transform import Rotation
 
 from explorer.errors import BadModel
 from explorer.systems.linkages.parts import Point, Vector
@@ -89,7 +89,7 @@ def conjugate(p: Sequence[sp.Expr]) -> Vector:
 def quaternion(axes: Sequence[sp.Matrix]) -> Vector:
     """Return a quaternion (4,) whose R has three directions as columns: numbers."""
     R = np.column_stack([np.array(a, float).ravel() for a in axes])
-    x, y, z, w = Rotation.from_matrix(R).as_quat()
+    x, y, z, w = scipy.spatial.transform.Rotation.from_matrix(R).as_quat()
     return tuple(int(c) if c in (-1, 0, 1) else sp.Float(c) for c in (w, x, y, z))
 
 

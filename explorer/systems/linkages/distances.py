@@ -6,6 +6,8 @@ has the potential k (|w| - L)^2 / 2, a damper the force c (w . w') / |w| along w
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import sympy as sp
 
 from explorer.errors import BadModel
@@ -20,9 +22,9 @@ __all__ = ["Distances"]
 class Distances(Mechanism):
     """Parts that act along the line between two points; see `Linkage`, `Multibody`."""
 
+    @abstractmethod
     def _at(self, place: Place) -> Point:
         """Return a point: by its name, itself, or a fixed one by its coordinates."""
-        raise NotImplementedError
 
     def _two(self, a: Place, b: Place, what: str) -> tuple[Vector, Vector]:
         """Return the places of two points that differ."""
@@ -98,10 +100,12 @@ class Distances(Mechanism):
         k = self._constant(k, f"stiffness of {label!r}", f"k_{label}", "N/m")
         if not isinstance(length, str) and length == 0:
             self._store(k * square(one, two) / 2)
+            force = k * sp.sqrt(square(one, two))
         else:
             L = self._length(one, two, length, label)
+            force = k * (sp.sqrt(square(one, two)) - L)
             self._store(k * (sp.sqrt(square(one, two)) - L) ** 2 / 2)
-        self._draw(lambda size: [spring(self._flat(one), self._flat(two))], one)
+        self._draw(lambda size: [spring(self._flat(one), self._flat(two), force)], one)
 
     def damper(self, a: Place, b: Place, *, c: Given, name: str = "") -> None:
         """Add a damper between two points: c in N s/m times the rate of their distance."""
