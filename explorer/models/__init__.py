@@ -2,25 +2,46 @@
 
 A model is a function without required arguments that returns a system; `register` puts it into the
 panels, the tables and the conformance tests, with its sources. ``NONSMOOTH_EXPLORER_MODELS`` names
-a folder of yours whose files are found in the same way.
+a folder of yours whose files are found in the same way. `search` finds models by words.
 """
 
 import functools
 import os
-from collections.abc import Callable
-from typing import ParamSpec, TypeVar, overload
+import sys
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import ParamSpec, TypeAlias, TypeVar, overload
 
 from explorer.arguments import checked, items
-from explorer.errors import NoSuchName
+from explorer.errors import BadValue, NoSuchName, suggest
+from explorer.models.searching import Found, found
 from explorer.references import entry
 from explorer.registry import Registry
 from explorer.results.display import html
+from explorer.results.solution import Solution
 from explorer.systems import System
 
-__all__ = ["models", "register"]
+__all__ = ["GROUPS", "Measure", "models", "register", "search"]
+
+# of the gallery, in its order; a model names its own where it is registered
+GROUPS = (
+    "impacts",
+    "friction",
+    "linkages",
+    "walking",
+    "structures",
+    "many bodies",
+    "switches",
+    "circuits",
+    "genes",
+    "maps",
+)
 
 P = ParamSpec("P")
 S = TypeVar("S", bound=System)
+# reads a published number off runs of its model; it is given what runs the model:
+# run(scheme, preset="", **settings), as `explorer.simulate` takes them
+Measure: TypeAlias = Callable[[Callable[..., Solution]], float]
 
 if os.environ.get("NONSMOOTH_EXPLORER_MODELS"):
     __path__.append(os.environ["NONSMOOTH_EXPLORER_MODELS"])
@@ -30,18 +51,33 @@ models: Registry[Callable[..., System]] = Registry("model", __name__)
 
 @overload
 def register(
-    model: str | None = None, /, *, references: tuple[str, ...] | str = ()
+    model: str | None = None,
+    /,
+    *,
+    group: str = "",
+    references: tuple[str, ...] | str = (),
+    measures: Mapping[str, Measure] | None = None,
 ) -> Callable[[Callable[P, S]], Callable[P, S]]: ...
 
 
 @overload
 def register(
-    model: Callable[P, S], /, *, references: tuple[str, ...] | str = ()
+    model: Callable[P, S],
+    /,
+    *,
+    group: str = "",
+    references: tuple[str, ...] | str = (),
+    measures: Mapping[str, Measure] | None = None,
 ) -> Callable[P, S]: ...
 
 
 def register(
-    model: Callable[P, S] | str | None = None, /, *, references: tuple[str, ...] | str = ()
+    model: Callable[P, S] | str | None = None,
+    /,
+    *,
+    group: str = "",
+    references: tuple[str, ...] | str = (),
+    measures: Mapping[str, Measure] | None = None,
 ) -> Callable[P, S] | Callable[[Callable[P, S]], Callable[P, S]]:
     """Put a model into the gallery.
 
@@ -49,18 +85,34 @@ def register(
     ----------
     model : callable or str, optional
         The function; or another name than its own.
+    group : str
+        Where it stands in the gallery: one of `GROUPS`. Without one it stands after all others.
     references : str or tuple of str
         Its sources, for `explorer.cite`: keys of ``references.bib``, or BibTeX entries.
+    measures : dict of str to callable, optional
+        How numbers that it names in `System.published` are read off its runs, by their names there:
+        ``lambda run: run("EventDriven", e=0.9).events[-1].t``. The book prints both.
+
+    Raises
+    ------
+    BadValue
+        If there is no such group.
 
     Examples
     --------
     >>> from explorer.models import models
     >>> models["bouncing_ball"]().references
     ('brogliato-2016',)
+    >>> models["bouncing_ball"].group
+    'impacts'
     """
+    if group and group not in GROUPS:
+        raise BadValue(f"The gallery has no group {group!r}.{suggest(group, GROUPS)}")
 
     def add(build: Callable[P, S], name: str) -> Callable[P, S]:
         build = _checked(build, references)
+        build.group = group  # type: ignore[attr-defined]
+        build.measures = dict(measures or {})  # type: ignore[attr-defined]
         models.register(name)(build)
         return build
 
@@ -84,6 +136,39 @@ def _checked(build: Callable[P, S], references: tuple[str, ...] | str) -> Callab
     return checked(cited, more)
 
 
+def search(words: str) -> Found:
+    """Return the models of the gallery that have all words, the best first.
+
+    ``ex.models["friction belt"]`` is the same. A notebook shows the result as a table.
+
+    Parameters
+    ----------
+    words : str
+        Each is looked for in names, groups, what a model shows, presets, parameters, numbers,
+        sources, and the text of its module. It may be the beginning of a longer word.
+
+    Raises
+    ------
+    BadValue
+        If no model has these words; the message names words that are near.
+
+    Examples
+    --------
+    >>> from explorer import models
+    >>> [*models.search("relay")][:2]
+    ['relay_feedback', 'two_relays']
+    >>> models["chaos circuit"]["chua"].group
+    'circuits'
+    """
+    return found(words, models)
+
+
+class _Gallery(ModuleType):
+    def __getitem__(self, words: str) -> Found:
+        return search(words)
+
+
+sys.modules[__name__].__class__ = _Gallery
 models.discover()
 # a function hides the module of the same name: models.bouncing_ball() is what one types
 globals().update(models)

@@ -6,13 +6,28 @@ u x r_2 >= 0, where u = r_1 / L is the direction of the plate: the surface that 
 falls away below it.
 """
 
+from collections.abc import Callable
+
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.solution import Solution
 from explorer.systems import MechanicalSystem
 from explorer.systems.linkages import Linkage
 
 
-@register(references=("brogliato-2016", "garcia-de-jalon-1994"))
+def _mass(run: Callable[..., Solution]) -> float:
+    """Return the mass that the first impact feels, p / ((1 + e) |gap_dot|), in kg."""
+    hit = run("EventDriven").events[0]
+    return float(hit.impulse / (hit.gap_dot_plus - hit.gap_dot_minus))
+
+
+@register(
+    group="impacts",
+    references=("brogliato-2016", "garcia-de-jalon-1994"),
+    measures={
+        "ball on a plate: mass that the first impact feels": _mass,
+    },
+)
 def ball_on_plate() -> MechanicalSystem:
     """Return a ball that lands on a plate with a spring."""
     two = Linkage(
@@ -36,6 +51,13 @@ def ball_on_plate() -> MechanicalSystem:
     two.torsion("O", "1", k="k", c="c", angle=0, name="spring")
     two.contact("2", ("O", "1"), e="e", name="ball")
     system = two.system(t_end=1, h=5e-4)
+    system.published = {
+        "ball on a plate: mass that the first impact feels": (
+            4 / 11,
+            5e-5,
+            "closed form, 1 / (1/m + 3 x0^2 / (M L^2))",
+        ),
+    }
     system.preset("soft", "A soft spring: the plate throws the ball.", k=40)
     system.preset(
         "plastic", "With e = 0 the ball stays on the plate as long as it is pressed.", e=0

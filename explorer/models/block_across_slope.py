@@ -18,7 +18,7 @@ import sympy as sp
 from explorer.models import register
 from explorer.parameters import Param
 from explorer.systems import Contact, MechanicalSystem
-from explorer.systems.sketch import Point, arrow, line
+from explorer.systems.sketch import Point, arrow, line, text
 
 _LEVEL = 1e-3  # rad: a slope that bends no path within millimetres
 
@@ -61,7 +61,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"q": np.column_stack([x, y, zero]), "v": np.column_stack([v_x, v_y, zero])}
 
 
-@register(references=("moreau-1988",))
+@register(group="friction", references=("moreau-1988",))
 def block_across_slope() -> MechanicalSystem:
     """Return a block that is launched obliquely on a rough plane, seen from above."""
     system = MechanicalSystem(
@@ -92,8 +92,12 @@ def block_across_slope() -> MechanicalSystem:
     def square(x: sp.Expr, y: sp.Expr, half: float) -> Iterator[Point]:
         return ((x + i * half, y + j * half) for i, j in ((1, 1), (-1, 1), (-1, -1), (1, -1)))
 
-    # downhill is down; an arrow marks the launch
+    # downhill is down; an arrow marks the launch, lines along the slope lead downhill
     system.sketch(
+        *(line((0.2 * k, 0.3), (0.2 * k, -0.7), role="trace") for k in range(-1, 9)),
+        line((-0.2, 0.3), (1.6, 0.3)),
+        text(1.7, 0.3, "uphill", 0.3),
+        text(1.7, -0.7, "downhill", 0.4),
         arrow((0, 0), (0.3 * sp.sin(heading), -0.3 * sp.cos(heading))),
         line(*square(y, -x, 0.06), closed=True),
     )

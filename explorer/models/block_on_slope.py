@@ -30,7 +30,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"q": np.column_stack([x, none]), "v": np.column_stack([speed, none])}
 
 
-@register(references=("leine-nijmeijer-2004",))
+@register(group="friction", references=("leine-nijmeijer-2004",))
 def block_on_slope() -> MechanicalSystem:
     """Return a block that is thrown up a rough slope."""
     system = MechanicalSystem(

@@ -45,7 +45,15 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"q": y[:, None], "v": v[:, None]}
 
 
-@register(references=("brogliato-2016",))
+@register(
+    group="impacts",
+    references=("brogliato-2016",),
+    measures={
+        "Zeno time for y0 = 1, g = 9.81, e = 0.9": lambda run: (
+            run("EventDriven", e=0.9, t_end=10).events[-1].t
+        )
+    },
+)
 def bouncing_ball() -> MechanicalSystem:
     """Return a ball dropped on a rigid floor."""
     ball = MechanicalSystem(

@@ -5,11 +5,14 @@ kept, v+ = (m1 v1 + m2 v2) / (m1 + m2), and the share m2 / (m1 + m2) of the ener
 damping the cart then moves out to m1 speed0 / sqrt(k (m1 + m2)).
 """
 
+from collections.abc import Callable
+
 import numpy as np
 import sympy as sp
 
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.solution import Solution
 from explorer.systems import HybridSystem
 from explorer.systems.sketch import ground, line, spring
 
@@ -38,7 +41,23 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": np.stack(rows, axis=1)}
 
 
-@register(references=("brogliato-2016",))
+def _share(run: Callable[..., Solution]) -> float:
+    """Return the kinetic energy after the impact, over that before it."""
+    done = run(c=0)
+    hit, m1, m2 = done.events[0], done.rho["m1"], done.rho["m2"]
+    return float((m1 + m2) * hit.x_plus[1] ** 2 / (m1 * hit.x_minus[1] ** 2))
+
+
+@register(
+    group="impacts",
+    references=("brogliato-2016",),
+    measures={
+        "cart: share of the energy after the impact": _share,
+        "cart: largest excursion for c = 0": lambda run: (
+            run(c=0, t_eval=np.linspace(0.5, 1.5, 9999)).x[:, 0].max()
+        ),
+    },
+)
 def cart_plastic() -> HybridSystem:
     """Return a mass that slides into a cart and sticks to it."""
     system = HybridSystem(
@@ -68,7 +87,7 @@ def cart_plastic() -> HybridSystem:
         ground((3.5, 0), (3.5, 2 * a)),
         line((x1 - a, 0), (x1, 0), (x1, a), (x1 - a, a), closed=True),
         line((x2, 0), (x2 + 2 * a, 0), (x2 + 2 * a, a), (x2, a), closed=True),
-        spring((x2 + 2 * a, a / 2), (3.5, a / 2)),
+        spring((x2 + 2 * a, a / 2), (3.5, a / 2), force=-k * x2),
     )
     system.exact = exact
     system.published = {

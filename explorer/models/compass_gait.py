@@ -12,15 +12,47 @@ the new foot and of the old stance leg about the hip are kept (Goswami, Thuilot 
 RR-2996 (1996)). On 3 degrees the gait is stable; near 4.39 degrees its period doubles.
 """
 
+from collections.abc import Callable
+
+import numpy as np
 import sympy as sp
 
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.solution import Solution
 from explorer.systems import HybridSystem
 from explorer.systems.sketch import circle, ground, line
 
 
-@register(references=("goswami-1996",))
+def _radius(_: Callable[..., Solution]) -> float:
+    """Return the largest modulus of the multipliers of the gait."""
+    from explorer.study.limit_cycle import limit_cycle
+
+    return limit_cycle(compass_gait(), section="heel strike").radius
+
+
+def _doubling(_: Callable[..., Solution]) -> float:
+    """Return the slope at which the period of the gait doubles, in degrees."""
+    from explorer.study.continuation import continuation
+
+    gaits = continuation(
+        compass_gait(), parameter="gamma", section="heel strike", over=(3, 4.6), direction="up"
+    )
+    return gaits.found("flip")[0].parameter
+
+
+@register(
+    group="walking",
+    references=("goswami-1996",),
+    measures={
+        "compass gait: period": lambda run: run(t_end=15).events[-1].t - run(t_end=15).events[-2].t,
+        "compass gait: length of a step": lambda run: (
+            2 * np.sin(abs(np.subtract(*run(t_end=15).events[-1].x_plus[:2])) / 2)
+        ),
+        "compass gait: spectral radius": _radius,
+        "compass gait: period doubling at the slope": _doubling,
+    },
+)
 def compass_gait() -> HybridSystem:
     """Return the compass biped on a slope."""
     walker = HybridSystem(
@@ -83,8 +115,8 @@ def compass_gait() -> HybridSystem:
         "compass gait: length of a step": (0.535446, 1e-5, "recomputed; Goswami et al. 1996"),
         "compass gait: spectral radius": (0.57995, 1e-3, "recomputed; Goswami et al. 1996"),
         "compass gait: period doubling at the slope": (
-            4.39,
-            1e-2,
+            4.390898,
+            1e-4,
             "recomputed; Goswami et al. 1996",
         ),
     }

@@ -52,7 +52,17 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": np.stack([x, v], axis=1)}
 
 
-@register(references=("den-hartog-1930",))
+@register(
+    group="friction",
+    references=("den-hartog-1930",),
+    measures={
+        "dry friction: place of rest": lambda run: run(t_end=30).x[-1, 0],
+        "dry friction: time of rest": lambda run: run(t_end=30).events[-1].t,
+        "dry friction: amplitude, preset Den Hartog": lambda run: (
+            run(preset="Den Hartog", t_eval=np.linspace(30, 40, 9999)).x[:, 0].max()
+        ),
+    },
+)
 def coulomb_oscillator() -> HybridSystem:
     """Return a mass on a spring that slides on a rough floor."""
     system = HybridSystem(
@@ -90,7 +100,7 @@ def coulomb_oscillator() -> HybridSystem:
     system.sketch(
         ground((18, -b), (-20, -b)),
         ground((-20, -b), (-20, 2 * b)),
-        spring((-20, 0), (x - b, 0)),
+        spring((-20, 0), (x - b, 0), force=k * x),
         line((x - b, -b), (x + b, -b), (x + b, b), (x - b, b), closed=True),
     )
     system.exact = exact

@@ -4,15 +4,33 @@
 Mech. A 13 (1994) 93.)
 """
 
+from collections.abc import Callable
+
 import sympy as sp
 
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.solution import Solution
 from explorer.systems import DiscSystem
 from explorer.systems.sketch import circle, ground, line
 
 
-@register(references=("moreau-1994",))
+def _carried(run: Callable[..., Solution]) -> float:
+    """Return the force of the floor over the weight of smooth discs at rest."""
+    done = run(preset="slippery", t_end=3)
+    floor = done.discs.partner[-1] == -1
+    rho = done.rho
+    weight = sum(float(m.subs(rho)) for m in done.system.masses) * rho["g"]
+    return float(done.p[-1][floor].sum() / (done.t[-1] - done.t[-2]) / weight)
+
+
+@register(
+    group="many bodies",
+    references=("moreau-1994",),
+    measures={
+        "pile of discs: part of the weight that the floor carries, mu = 0": _carried,
+    },
+)
 def disc_pile(n: int = 5) -> DiscSystem:
     """Return `n` discs that fall into a box."""
     across = max(2, round(n**0.5))
@@ -61,6 +79,13 @@ def disc_pile(n: int = 5) -> DiscSystem:
         ground((width, 0), (width, top)),
     ]
     system.sketch(*walls, *discs)
+    system.published = {
+        "pile of discs: part of the weight that the floor carries, mu = 0": (
+            1,
+            1e-6,
+            "closed form, balance of the vertical momentum",
+        ),
+    }
     system.preset("slippery", "Without friction the discs flow until they lie in rows.", mu=0)
     system.preset("rough", "Discs that lean on each other hold an arch, or a steep slope.", mu=0.9)
     system.preset("one size", "Discs of one size find the densest rows.", s=0)

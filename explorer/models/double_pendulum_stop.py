@@ -5,15 +5,38 @@ The joints are at r_1 and r_2; |r_1| = l1 and |r_2 - r_1| = l2 are constraints, 
 them (Garcia de Jalon, Bayo 1994, section 4.2). A test computes the same motion with two angles.
 """
 
+from collections.abc import Callable
+
+import numpy as np
 import sympy as sp
 
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.passages import passages
+from explorer.results.solution import Solution
 from explorer.systems import MechanicalSystem
 from explorer.systems.linkages import Linkage
 
+_SHAPE = 1.381367621240751  # of the slower mode: angle of the lower bar over that of the upper one
 
-@register(references=("garcia-de-jalon-1994", "brogliato-2016"))
+
+def _slow(run: Callable[..., Solution]) -> float:
+    """Return the frequency of small swings in which both bars go together, in rad/s."""
+    end = 6.0
+    done = run(
+        "EventDriven", d=3.5, a0=0.01, b0=0.01 * _SHAPE, t_end=end, t_eval=np.linspace(0, end, 6001)
+    )
+    turns = passages(done.t, done.q[:, 0])
+    return float(2 * np.pi * (len(turns) - 1) / (turns[-1] - turns[0]))
+
+
+@register(
+    group="linkages",
+    references=("garcia-de-jalon-1994", "brogliato-2016"),
+    measures={
+        "double pendulum: lower frequency of small swings": _slow,
+    },
+)
 def double_pendulum_stop() -> MechanicalSystem:
     """Return two bars that swing, and a wall."""
     two = Linkage(
@@ -40,6 +63,13 @@ def double_pendulum_stop() -> MechanicalSystem:
     two.bar("1", "2", mass="m2", length="l2", name="lower")
     two.contact("2", (("-d", 0), ("-d", -2)), e="e", name="wall")
     system = two.system(t_end=6, h=2e-4)
+    system.published = {
+        "double pendulum: lower frequency of small swings": (
+            2.79333525,
+            2e-4,
+            "closed form, K phi = w^2 M phi of two uniform bars",
+        ),
+    }
     system.preset("free", "No wall in reach: energy shows the order of a scheme.", d=3.5, a0=1.5)
     system.preset("plastic", "The tip slides down the wall and leaves it.", e=0)
     return system

@@ -4,13 +4,17 @@ Free and undamped, from rest at x0: x = x0 cn(w t | m2) with w^2 = (k + k3 x0^2)
 m2 = k3 x0^2 / (2 (k + k3 x0^2)) (Kovacic and Brennan, *The Duffing Equation*, 2011, 2.2).
 """
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
+import scipy
 import sympy as sp
-from scipy.special import ellipj
 
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.passages import passages
+from explorer.results.solution import Solution
 from explorer.systems import MechanicalSystem
 from explorer.systems.sketch import circle, ground, spring
 
@@ -20,11 +24,25 @@ def free(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return x and x' of the free, undamped swing from rest (k, k3 >= 0)."""
     w = np.sqrt((k + k3 * x0**2) / m)
-    sn, cn, dn, _ = ellipj(w * np.asarray(t, float), k3 * x0**2 / (2 * (k + k3 * x0**2)))
+    sn, cn, dn, _ = scipy.special.ellipj(
+        w * np.asarray(t, float), k3 * x0**2 / (2 * (k + k3 * x0**2))
+    )
     return x0 * cn, -x0 * w * sn * dn
 
 
-@register(references=("kovacic-brennan-2011",))
+def _period(run: Callable[..., Solution]) -> float:
+    """Return the period of the free swing, in s."""
+    done = run("EventDriven", preset="free", t_end=8, t_eval=np.linspace(0, 8, 40001))
+    return float(np.diff(passages(done.t, done.q[:, 0]))[0])
+
+
+@register(
+    group="structures",
+    references=("kovacic-brennan-2011",),
+    measures={
+        "Duffing: period of the free swing, x0 = 2": _period,
+    },
+)
 def duffing() -> MechanicalSystem:
     """Return a driven oscillator on a spring that hardens."""
     system = MechanicalSystem(
@@ -46,7 +64,18 @@ def duffing() -> MechanicalSystem:
     system.mass, system.force = [[m]], [f * sp.cos(w * t) - c * v - k * x - k3 * x**3]
     system.potential = k * x**2 / 2 + k3 * x**4 / 4
     system.start(q=[x0], v=[0], t_end=40, h=1e-2)
-    system.sketch(ground((-4, 0.4), (-4, -0.4)), spring((-4, 0), (x - 0.3, 0)), circle(x, 0, 0.3))
+    system.sketch(
+        ground((-4, 0.4), (-4, -0.4)),
+        spring((-4, 0), (x - 0.3, 0), force=k * x + k3 * x**3),
+        circle(x, 0, 0.3),
+    )
+    system.published = {
+        "Duffing: period of the free swing, x0 = 2": (
+            3.179723317,
+            1e-6,
+            "closed form, 4 K(m2) / w",
+        ),
+    }
     system.preset("free", "No damping, no force: a Jacobi elliptic function.", c=0, f=0, x0=2)
     system.preset(
         "chaos",

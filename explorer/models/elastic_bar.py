@@ -8,14 +8,17 @@ Sci. Comput. 33 (2011) 223). The end that touches has mass rho A L / (2 n): an i
 takes 1 / (2 n) of the energy, which vanishes as n grows.
 """
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import sympy as sp
 
+from explorer.dispatch.simulate import simulate
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.solution import Solution
 from explorer.systems import Contact, MechanicalSystem
 from explorer.systems.sketch import circle, ground, line
 
@@ -45,7 +48,18 @@ def exact(n: int, t: npt.ArrayLike, rho: dict[str, float]) -> dict[str, np.ndarr
     return {"q": q, "v": v}
 
 
-@register(references=("doyen-2011",))
+def _touched(_: Callable[..., Solution]) -> float:
+    """Return how long a bar of 100 elements touches the wall, in s."""
+    done = simulate(elastic_bar(100), "MoreauJean", t_end=1.2)
+    t = done.t[done.active[:, 0] > 0]
+    return float(t[-1] - t[0])
+
+
+@register(
+    group="structures",
+    references=("doyen-2011",),
+    measures={"elastic bar: contact time": _touched},
+)
 def elastic_bar(n: int = 20) -> MechanicalSystem:
     """Return a bar of `n` elements that flies against a wall."""
     system = MechanicalSystem(
@@ -81,6 +95,6 @@ def elastic_bar(n: int = 20) -> MechanicalSystem:
         *(circle(place[i], 0, high / 2) for i in range(0, n + 1, -(-n // 10))),
     )
     system.exact = partial(exact, n)
-    system.published = {"elastic bar: contact time": (2 / 3, 1e-9, "2 L / c, Doyen et al. 2011")}
+    system.published = {"elastic bar: contact time": (2 / 3, 1e-2, "2 L / c, Doyen et al. 2011")}
     system.preset("soft", "E a ninth: the wave takes three times as long.", E=100, t_end=3)
     return system

@@ -7,15 +7,32 @@ Polar coordinates (r, theta) of a mass on a spring of stiffness k and natural le
     0 <= d -+ r sin(theta) perp p >= 0
 """
 
+from collections.abc import Callable
+
+import numpy as np
 import sympy as sp
 
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.passages import passages
+from explorer.results.solution import Solution
 from explorer.systems import Contact, MechanicalSystem
 from explorer.systems.sketch import circle, ground, spring
 
 
-@register(references=("brogliato-2016",))
+def _period(run: Callable[..., Solution]) -> float:
+    """Return the period of the mass that moves straight up and down, in s."""
+    done = run("EventDriven", theta0=0, t_end=4, t_eval=np.linspace(0, 4, 20001))
+    return float(np.diff(passages(done.t, done.v[:, 0]))[0])
+
+
+@register(
+    group="impacts",
+    references=("brogliato-2016",),
+    measures={
+        "elastic pendulum: period straight up and down": _period,
+    },
+)
 def elastic_pendulum() -> MechanicalSystem:
     """Return a mass on a spring that swings between two vertical walls."""
     system = MechanicalSystem(
@@ -48,9 +65,16 @@ def elastic_pendulum() -> MechanicalSystem:
     system.sketch(
         ground((-d - 0.05, -2), (-d - 0.05, 0.2)),
         ground((d + 0.05, 0.2), (d + 0.05, -2)),
-        spring((0, 0), (x, y)),
+        spring((0, 0), (x, y), force=k * (r - length)),
         circle(x, y, 0.05),
     )
+    system.published = {
+        "elastic pendulum: period straight up and down": (
+            0.8111557352,
+            1e-6,
+            "closed form, 2 pi sqrt(m / k)",
+        ),
+    }
     system.preset("free swing", "Walls out of reach: energy shows the order.", d=2, theta0=0.8)
     system.preset("narrow", "A narrow shaft.", d=0.3, theta0=0.25, e=0.9)
     return system

@@ -6,15 +6,29 @@ the other two (Grashof), so the crank could turn all the way round (Garcia de Ja
 chapter 2). A test computes the same motion with one coordinate, the angle of the crank.
 """
 
+from collections.abc import Callable
+
 import sympy as sp
 
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.solution import Solution
 from explorer.systems import MechanicalSystem
 from explorer.systems.linkages import Linkage
 
 
-@register(references=("garcia-de-jalon-1994",))
+def _held(run: Callable[..., Solution]) -> float:
+    """Return the force of the stop when the rocker rests against it, in N."""
+    return float(run("EventDriven", preset="plastic").lam[-1, 0])
+
+
+@register(
+    group="linkages",
+    references=("garcia-de-jalon-1994",),
+    measures={
+        "four-bar: force of the stop at rest": _held,
+    },
+)
 def four_bar_stop() -> MechanicalSystem:
     """Return a crank and rocker whose rocker hits a stop."""
     four = Linkage(
@@ -42,6 +56,13 @@ def four_bar_stop() -> MechanicalSystem:
     four.motor("A", "1", torque="-T", name="motor")
     four.contact("2", (("s", 0.35), ("s", 0.75)), e="e", name="stop")
     system = four.system(hold="1", t_end=3, h=1e-3)
+    system.published = {
+        "four-bar: force of the stop at rest": (
+            43.23200862,
+            1e-6,
+            "virtual work of torque and weights",
+        ),
+    }
     system.preset(
         "turning",
         "With the stop out of reach the crank goes round, ever faster.",

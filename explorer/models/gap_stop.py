@@ -7,12 +7,16 @@ w2 = sqrt((k + k2) / m), v = w1 sqrt(d^2 - s^2) is the speed of the passage and 
 (Shaw and Holmes, J. Sound Vib. 90 (1983) 129).
 """
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 import sympy as sp
 
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.passages import passages
+from explorer.results.solution import Solution
 from explorer.systems import MechanicalSystem
 from explorer.systems.sketch import ground, line, spring
 
@@ -47,7 +51,17 @@ def exact(t: npt.ArrayLike, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"q": x[:, None], "v": v[:, None]}
 
 
-@register(references=("shaw-holmes-1983",))
+def _period(run: Callable[..., Solution]) -> float:
+    """Return the time between two passages through x = 0, in s."""
+    done = run("EventDriven", t_end=10, t_eval=np.linspace(0, 10, 20001))
+    return float(np.diff(passages(done.t, done.q[:, 0]))[0])
+
+
+@register(
+    group="structures",
+    references=("shaw-holmes-1983",),
+    measures={"stop with clearance: period": _period},
+)
 def gap_stop() -> MechanicalSystem:
     """Return a driven mass on a spring whose way ends at a second spring."""
     system = MechanicalSystem(
@@ -76,10 +90,10 @@ def gap_stop() -> MechanicalSystem:
     plate = sp.Max(x, s)
     system.sketch(
         ground((-5, -b), (-5, b)),
-        spring((-5, 0), (x - 2 * b, 0)),
+        spring((-5, 0), (x - 2 * b, 0), force=k * x),
         line((x - 2 * b, -b), (x, -b), (x, b), (x - 2 * b, b), closed=True),
         ground((wall, 2 * b), (wall, -2 * b)),
-        spring((plate, 0), (wall, 0)),
+        spring((plate, 0), (wall, 0), force=-k2 * beyond),
         line((plate, -2 * b), (plate, 2 * b)),
     )
     system.exact = exact

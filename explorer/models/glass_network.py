@@ -10,9 +10,23 @@ import sympy as sp
 from explorer.models import register
 from explorer.parameters import Param
 from explorer.systems import StepSystem
+from explorer.systems.schematic import path, tank
+from explorer.systems.sketch import line
 
 
-@register(references=("glass-pasternack-1978",))
+@register(
+    group="genes",
+    references=("glass-pasternack-1978",),
+    measures={
+        "three genes: period for k = 1": lambda run: (
+            (  # the mean of 5
+                run("EventDriven", rtol=1e-13, atol=1e-14, t_end=60).events[-1].t
+                - run("EventDriven", rtol=1e-13, atol=1e-14, t_end=60).events[-31].t
+            )
+            / 5
+        )
+    },
+)
 def glass_network() -> StepSystem:
     """Return a ring of three genes with one repression in it."""
     system = StepSystem(
@@ -29,6 +43,14 @@ def glass_network() -> StepSystem:
         k * (-x1 - sp.sign(x3)), k * (-x2 + sp.sign(x1)), k * (-x3 + sp.sign(x2)),
     ]  # fmt: skip
     system.start(x=[0.5, y, -0.2], t_end=20, h=0.1)
+    on = {s.c: s.alpha for s in system.switches}
+    system.sketch(
+        *(tank(3 * k, 0, 1, 2, (x + 1) / 2, f"gene {k + 1}") for k, x in enumerate(system.x)),
+        *(line((3 * k - 0.65, 1), (3 * k + 0.65, 1), role="trace") for k in range(3)),
+        path((0.7, 1.5), (2.3, 1.5), lit=on[x1]),
+        path((3.7, 1.5), (5.3, 1.5), lit=on[x2]),
+        path((6, -0.15), (6, -0.7), (0, -0.7), (0, -0.15), lit=on[x3], head="bar"),
+    )
     system.published = {
         "three genes: period for k = 1": (2.8872709503576206, 1e-12, "6 log((1 + sqrt 5) / 2)"),
     }

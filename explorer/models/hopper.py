@@ -17,7 +17,15 @@ from explorer.systems.sketch import circle, ground, line
 HALF = 1.25 * 9.81 / 2  # N: the leg and the ground carry half of the weight each
 
 
-@register(references=("nurkanovic-2023",))
+@register(
+    group="walking",
+    references=("nurkanovic-2023",),
+    measures={
+        "hopper: speed upwards after 1 s, u2 = 8 N": lambda run: run(
+            "EventDriven", preset="rises"
+        ).v[-1, 1],
+    },
+)
 def hopper() -> MechanicalSystem:
     """Return a planar hopper that stands on its foot."""
     system = MechanicalSystem(
@@ -52,6 +60,13 @@ def hopper() -> MechanicalSystem:
     system.start(q=[0.1, 0.5, 0, 0.5], v=[0, 0, 0, 0], t_end=1, h=1e-3)
     foot = q1 + leg * sp.sin(psi), q2 - leg * sp.cos(psi)
     system.sketch(ground((6, 0), (-1, 0)), line((q1, q2), foot), circle(q1, q2, 0.1))
+    system.published = {
+        "hopper: speed upwards after 1 s, u2 = 8 N": (
+            (2 * 8 - 1.25 * 9.81) / 1.5,
+            1e-8,
+            "closed form, (2 u2 - (m_b + m_l) g) / (m_b + 2 m_l)",
+        ),
+    }
     system.preset("rises", "The leg pushes harder than half of the weight.", u2=8)
     system.preset("sinks", "The leg gives way.", u2=5)
     return system

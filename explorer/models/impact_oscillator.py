@@ -13,7 +13,35 @@ from explorer.systems import Contact, MechanicalSystem
 from explorer.systems.sketch import ground, line, spring
 
 
-@register(references=("budd-dux-1994", "nordmark-1991"))
+def _grazing() -> tuple[float, float]:
+    """Return where the stop is grazed, in m, and the exponent of what follows, from runs."""
+    from explorer.study.continuation import continuation
+    from explorer.study.grazing import grazing
+
+    cycles = continuation(
+        impact_oscillator(),
+        parameter="s",
+        period="2*pi/omega",
+        over=(2.5, 3),
+        direction="down",
+        guess=[2.6, 0.4],
+        rho={"omega": 0.8, "c": 0.1, "s": 2.8, "e": 0.8},
+    )
+    found = grazing(cycles)
+    return found.parameter, found.fitted
+
+
+@register(
+    group="impacts",
+    references=("budd-dux-1994", "nordmark-1991"),
+    measures={
+        "impact speed for omega = 2, e = 0.8, s = 0": lambda run: (
+            run("EventDriven", preset="one impact").events[-1].v_minus[0]
+        ),
+        "grazing: place of the stop, omega = 0.8, c = 0.1": lambda _: _grazing()[0],
+        "grazing: exponent of the deviation": lambda _: _grazing()[1],
+    },
+)
 def impact_oscillator() -> MechanicalSystem:
     """Return a driven mass on a spring that hits a rigid stop."""
     system = MechanicalSystem(
@@ -41,12 +69,18 @@ def impact_oscillator() -> MechanicalSystem:
     b = sp.Rational(1, 4)
     system.sketch(
         ground((-5, -b), (-5, b)),
-        spring((-5, 0), (x - 2 * b, 0)),
+        spring((-5, 0), (x - 2 * b, 0), force=k * x),
         line((x - 2 * b, -b), (x, -b), (x, b), (x - 2 * b, b), closed=True),
         ground((s, 2 * b), (s, -2 * b)),
     )
     system.published = {
         "impact speed for omega = 2, e = 0.8, s = 0": (6.66667, 1e-2, "Budd and Dux 1994"),
+        "grazing: place of the stop, omega = 0.8, c = 0.1": (
+            2.711630722733202,
+            1e-8,
+            "closed form, f / sqrt((k - m omega^2)^2 + (c omega)^2)",
+        ),
+        "grazing: exponent of the deviation": (0.5, 0.015, "Nordmark 1991, square root"),
     }
     system.preset(
         "one impact",

@@ -20,9 +20,18 @@ import sympy as sp
 from explorer.models import register
 from explorer.parameters import Param
 from explorer.systems import StepSystem
+from explorer.systems.schematic import path, tank
 
 
-@register(references=("cantone-2009", "batt-2010", "acary-2014"))
+@register(
+    group="genes",
+    references=("cantone-2009", "batt-2010", "acary-2014"),
+    measures={
+        "IRMA: CBF1 falls through its threshold at": lambda run: next(
+            x.t for x in run("FESD", stages=3, h=0.5).events if "CBF1" in x.contact
+        )
+    },
+)
 def irma() -> StepSystem:
     """Return a network of five genes, switched on by galactose."""
     system = StepSystem(
@@ -46,6 +55,19 @@ def irma() -> StepSystem:
         6e-4 + 0.018 * step(swi5 - 0.06) - 0.05 * ash1,
     ]
     system.start(x=[0.05, 0.011, 0.09, 0.015, 0.04], t_end=200, h=2, time_unit="min")
+    on = {s.name: s.alpha for s in system.switches}
+    places = {"CBF1": (0, 3.5, 0.18), "GAL4": (3.5, 3.5, 0.02), "SWI5": (3.5, 0, 3.2)}
+    places |= {"GAL80": (7, 0, 0.03), "ASH1": (0, 0, 0.4)}
+    system.sketch(
+        *(tank(x, y, 1, 1.6, sp.Symbol(k) / most, k) for k, (x, y, most) in places.items()),
+        path((0.8, 4.3), (2.8, 4.3), lit=on["CBF1 - 0.04"]),
+        path((3.2, 3.3), (3.2, 2.4), lit=on["GAL4 - 0.01"]),
+        path((2.8, 1.3), (0.7, 3.4), lit=on["SWI5 - 0.01"]),
+        path((2.8, 0.5), (0.8, 0.5), lit=on["SWI5 - 0.06"]),
+        path((4.2, 1.1), (6.2, 1.1), lit=on["SWI5 - 0.08"]),
+        path((6.2, 0.5), (4.2, 0.5), lit=on["GAL80 - 0.01"], head="bar"),
+        path((-0.2, 2.4), (-0.2, 3.3), lit=on["ASH1 - 0.035"], head="bar"),
+    )
     system.published = {
         "IRMA: CBF1 falls through its threshold at": (25.541281188, 1e-9, "50 log(5 / 3)"),
     }

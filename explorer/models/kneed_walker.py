@@ -12,10 +12,14 @@ of the leg which leaves about the hip, are kept. (McGeer 1990; model and
 data of Chen 2007.)
 """
 
+from collections.abc import Callable
+
 import sympy as sp
 
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.event import LocatedEvent
+from explorer.results.solution import Solution
 from explorer.systems import HybridSystem
 from explorer.systems.modes import Mode
 from explorer.systems.sketch import Point, circle, line
@@ -27,7 +31,22 @@ _S, _T = _A1 + _B1, _A2 + _B2
 _L = _S + _T
 
 
-@register(references=("mcgeer-1990", "chen-2007"))
+def _strike(run: Callable[..., Solution], which: int = -1) -> LocatedEvent:
+    """Return a heel strike of a long walk."""
+    strikes: list[LocatedEvent] = [x for x in run(t_end=20).events if x.contact == "heel strike"]
+    return strikes[which]
+
+
+@register(
+    group="walking",
+    references=("mcgeer-1990", "chen-2007"),
+    measures={
+        "walker with knees: stance angle after a heel strike": lambda run: _strike(run).x_plus[0],
+        "walker with knees: speed after a heel strike": lambda run: _strike(run).x_plus[3],
+        "walker with knees: speed of the swing leg": lambda run: _strike(run).x_plus[4],
+        "walker with knees: period": lambda run: _strike(run).t - _strike(run, -2).t,
+    },
+)
 def kneed_walker() -> HybridSystem:
     """Return a biped with knees that walks down a slope without any control."""
     walker = HybridSystem(

@@ -4,17 +4,40 @@ With a spacing s > 0 the impacts come one after the other and the last ball leav
 balls (s = 0) collide at once, and Newton's law for all contacts together gives another answer,
 (-1/3, 2/3, 2/3) for three balls and e = 1: the outcome of a multiple impact is not determined by e
 (Acary and Brogliato, *Numerical Methods for Nonsmooth Dynamical Systems*, 2008). Poisson's law, e
-times the impulse of compression is given back, is the same with one e for all; the notebook 04 has
-both, and springs in the contacts.
+times the impulse of compression is given back, is the same with one e for all; week 4 of the
+course has both, and springs in the contacts.
 """
+
+from collections.abc import Callable
 
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.solution import Solution
 from explorer.systems import Contact, MechanicalSystem
 from explorer.systems.sketch import circle, ground, line
 
 
-@register(references=("acary-brogliato-2008",))
+def _apart(run: Callable[..., Solution]) -> float:
+    """Return the speed of the last ball after the first impact on it, over that of the first."""
+    events = run("EventDriven", s=1e-5).events
+    last = next(hit for hit in events if hit.contact == "4-5")
+    return float(last.v_plus[-1] / events[0].v_minus[0])
+
+
+def _together(run: Callable[..., Solution]) -> float:
+    """Return the speed of the first ball after the impact of all, over that before."""
+    hit = run("EventDriven", preset="touching").events[0]
+    return float(hit.v_plus[0] / hit.v_minus[0])
+
+
+@register(
+    group="many bodies",
+    references=("acary-brogliato-2008",),
+    measures={
+        "cradle: share of the speed that the last ball takes": _apart,
+        "cradle: speed that the first ball keeps, touching": _together,
+    },
+)
 def newtons_cradle(n: int = 5) -> MechanicalSystem:
     """Return a cradle of `n` equal balls, the first one lifted."""
     system = MechanicalSystem(
@@ -46,6 +69,18 @@ def newtons_cradle(n: int = 5) -> MechanicalSystem:
         shapes += [line((place, 0), (place + xi, -length))]
         shapes += [circle(place + xi, -length, step / 2)]
     system.sketch(*shapes)
+    system.published = {
+        "cradle: share of the speed that the last ball takes": (
+            1,
+            1e-5,
+            "closed form, one impact after the other",
+        ),
+        "cradle: speed that the first ball keeps, touching": (
+            -0.6,
+            1e-9,
+            "closed form, 2 / n - 1, Newton's law for all contacts at once",
+        ),
+    }
     system.preset("sequential", "A small spacing: the last ball leaves alone.", s=0.002, e=1)
     system.preset("touching", "No spacing: Newton's law for all contacts at once.", s=0, e=1)
     system.preset("lossy", "e = 0.9: soon all swing together.", s=0.002, e=0.9, t_end=20)

@@ -10,15 +10,32 @@ m, length L and a coupler of mass M ::
 up to 0 <= s - x_3 perp p >= 0, the stop.
 """
 
+from collections.abc import Callable
+
+import numpy as np
 import sympy as sp
 
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.passages import passages
+from explorer.results.solution import Solution
 from explorer.systems import MechanicalSystem
 from explorer.systems.linkages import Linkage
 
 
-@register(references=("garcia-de-jalon-1994",))
+def _period(run: Callable[..., Solution]) -> float:
+    """Return the period of the cranks out of reach of the stop, in s."""
+    done = run("EventDriven", preset="free", t_end=5, t_eval=np.linspace(0, 5, 10001))
+    return float(np.diff(passages(done.t, done.q[:, 0]))[0])
+
+
+@register(
+    group="linkages",
+    references=("garcia-de-jalon-1994",),
+    measures={
+        "parallelogram: period of the cranks from 1.2 rad": _period,
+    },
+)
 def parallelogram() -> MechanicalSystem:
     """Return a coupler on three cranks, with redundant constraints and a stop."""
     swing = Linkage(
@@ -44,6 +61,13 @@ def parallelogram() -> MechanicalSystem:
     swing.rod("1", "3", length=1, name="coupler")
     swing.contact("3", (("s", -1), ("s", 0)), e="e", name="stop")
     system = swing.system(redundant=True, t_end=6, h=1e-3)
+    system.published = {
+        "parallelogram: period of the cranks from 1.2 rad": (
+            1.627084323,
+            1e-6,
+            "closed form, 4 sqrt((m + M) L / ((3/2 m + M) g)) K(sin(a0 / 2))",
+        ),
+    }
     system.preset("free", "Out of reach of the stop it swings as one pendulum.", s=3, a0=-1.2)
     system.preset("plastic", "It stays at the stop.", e=0)
     return system

@@ -6,13 +6,17 @@ theta / 2 = am(k w t + s | 1 / k^2), once in 2 K(1 / k^2) / (k w). (Whittaker, *
 Dynamics*, 44.) K is the complete elliptic integral of the first kind.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
+import scipy
 import sympy as sp
-from scipy.special import ellipj, ellipk, ellipkinc
 
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.passages import passages
+from explorer.results.solution import Solution
 from explorer.systems import MechanicalSystem
 from explorer.systems.sketch import circle, ground, line
 
@@ -26,7 +30,11 @@ def _energy(rho: dict[str, float]) -> tuple[float, float]:
 def period(rho: dict[str, float]) -> float:
     """Return the time of a swing there and back, or of a turn, without damping, in s."""
     w, m = _energy(rho)
-    return float(4 * ellipk(m) / w if m <= 1 else 2 * ellipk(1 / m) / (np.sqrt(m) * w))
+    return float(
+        4 * scipy.special.ellipk(m) / w
+        if m <= 1
+        else 2 * scipy.special.ellipk(1 / m) / (np.sqrt(m) * w)
+    )
 
 
 def exact(t: npt.ArrayLike, rho: dict[str, float]) -> dict[str, np.ndarray]:
@@ -39,16 +47,29 @@ def exact(t: npt.ArrayLike, rho: dict[str, float]) -> dict[str, np.ndarray]:
         return {"q": nothing, "v": nothing}
     if m > 1:  # it turns over, always the same way
         way = np.sign(rho["w0"])
-        _, _, dn, am = ellipj(k * w * t + ellipkinc(way * half, 1 / m), 1 / m)
+        _, _, dn, am = scipy.special.ellipj(
+            k * w * t + scipy.special.ellipkinc(way * half, 1 / m), 1 / m
+        )
         return {"q": turns + 2 * way * am[:, None], "v": 2 * way * k * w * dn[:, None]}
-    s = ellipkinc(np.arcsin(np.clip(np.sin(half) / k, -1, 1)), m) if k else 0.0
+    s = scipy.special.ellipkinc(np.arcsin(np.clip(np.sin(half) / k, -1, 1)), m) if k else 0.0
     if rho["w0"] < 0:
-        s = 2 * ellipk(m) - s
-    sn, cn, _, _ = ellipj(w * t + s, m)
+        s = 2 * scipy.special.ellipk(m) - s
+    sn, cn, _, _ = scipy.special.ellipj(w * t + s, m)
     return {"q": turns + 2 * np.arcsin(k * sn)[:, None], "v": 2 * k * w * cn[:, None]}
 
 
-@register(references=("whittaker-1937",))
+def _relative_period(run: Callable[..., Solution]) -> float:
+    """Return the period at 90 degrees, over that of small swings."""
+    done = run("EventDriven", theta0=np.pi / 2, t_end=8, t_eval=np.linspace(0, 8, 40001))
+    period = np.diff(passages(done.t, done.q[:, 0]))[0]
+    return float(period * np.sqrt(done.rho["g"] / done.rho["l"]) / (2 * np.pi))
+
+
+@register(
+    group="linkages",
+    references=("whittaker-1937",),
+    measures={"pendulum: period at 90 degrees, in small ones": _relative_period},
+)
 def pendulum() -> MechanicalSystem:
     """Return a mass on a rod that swings through large angles, or turns over."""
     system = MechanicalSystem(

@@ -10,8 +10,8 @@ the first kind (Whittaker, *Analytical Dynamics*, 44).
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 import sympy as sp
-from scipy.special import ellipj, ellipk
 
 from explorer.models import register
 from explorer.parameters import Param
@@ -25,7 +25,9 @@ def _swings(rho: dict[str, float]) -> list[tuple[float, float, float]]:
     height, swings = rho["L"] * (1 - np.cos(rho["a0"])), []
     for length in (rho["L"], rho["L"] - rho["d"]):
         w, m = np.sqrt(rho["g"] / length), height / (2 * length)
-        swings.append((float(w), float(m), float(2 * ellipk(m) / w) if m < 1 else np.inf))
+        swings.append(
+            (float(w), float(m), float(2 * scipy.special.ellipk(m) / w) if m < 1 else np.inf)
+        )
     return swings
 
 
@@ -44,7 +46,7 @@ def exact(t: npt.ArrayLike, rho: dict[str, float]) -> dict[str, np.ndarray]:
     since = np.mod(t + left / 2, left + right)  # it comes through x = 0 from the right
     on_peg = since >= left
     k, rate = np.where(on_peg, np.sqrt(n), -np.sqrt(m)), np.where(on_peg, v, w)
-    sn, cn, dn, _ = ellipj(rate * (since - left * on_peg), np.where(on_peg, n, m))
+    sn, cn, dn, _ = scipy.special.ellipj(rate * (since - left * on_peg), np.where(on_peg, n, m))
     length = np.where(on_peg, rho["L"] - d, rho["L"])
     turn = 2 * k * rate * cn  # sin(angle / 2) = k sn, so cos(angle / 2) = dn
     sine, cosine = 2 * k * sn * dn, 1 - 2 * (k * sn) ** 2
@@ -52,7 +54,7 @@ def exact(t: npt.ArrayLike, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"q": q, "v": np.column_stack([length * cosine, length * sine]) * turn[:, None]}
 
 
-@register(references=("whittaker-1937",))
+@register(group="impacts", references=("whittaker-1937",))
 def pendulum_on_peg() -> MechanicalSystem:
     """Return a pendulum whose rope is caught by a peg."""
     system = MechanicalSystem(

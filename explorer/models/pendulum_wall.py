@@ -12,7 +12,15 @@ from explorer.systems import Contact, MechanicalSystem
 from explorer.systems.sketch import circle, ground, line
 
 
-@register(references=("whittaker-1937", "brogliato-2016"))
+@register(
+    group="impacts",
+    references=("whittaker-1937", "brogliato-2016"),
+    measures={
+        "pendulum and wall: first impact, preset quarter period": lambda run: (
+            run("EventDriven", preset="quarter period").events[0].t
+        ),
+    },
+)
 def pendulum_wall() -> MechanicalSystem:
     """Return a pendulum that hits a vertical wall."""
     system = MechanicalSystem(
@@ -43,6 +51,13 @@ def pendulum_wall() -> MechanicalSystem:
         circle(x, y, 0.05),
         ground((0.15, 0), (-0.15, 0)),
     )
+    system.published = {
+        "pendulum and wall: first impact, preset quarter period": (
+            0.5827466955,
+            1e-9,
+            "closed form, sqrt(l / g) K(sin(theta0 / 2))",
+        ),
+    }
     system.preset(
         "quarter period",
         "d = 0: the first impact is at sqrt(l/g) K(sin(theta0/2)).",

@@ -27,7 +27,15 @@ def stiffness(EI_c: float, EI_b: float, H: float, B: float) -> float:
     return 24 * EI_c / H**3 * (1 + 6 * r) / (4 + 6 * r)
 
 
-@register(references=("clough-penzien-1993", "chopra-2012"))
+@register(
+    group="structures",
+    references=("clough-penzien-1993", "chopra-2012"),
+    measures={
+        "portal frame: lateral stiffness in kN/m": lambda run: (
+            2 * run(preset="released").energy[0] / 0.05**2 / 1000
+        ),
+    },
+)
 def portal_frame() -> MechanicalSystem:
     """Return a frame of one storey that sways."""
     system = MechanicalSystem(
@@ -74,6 +82,13 @@ def portal_frame() -> MechanicalSystem:
     rotation = 6 * k * H / (4 * k * H**2 + 6 * j)  # joints that carry no moment
     system.start(q=[u0, rotation * u0, rotation * u0], v=[0, 0, 0], t_end=3, h=5e-3)
     system.sketch(*_drawn(u, joints, H, B))
+    system.published = {
+        "portal frame: lateral stiffness in kN/m": (
+            1125.0,
+            1e-6,
+            "Chopra, 24 EI_c / H^3 (1 + 6 r) / (4 + 6 r)",
+        ),
+    }
     system.preset(
         "released", "Pulled aside and let go, without damping.", a_g=0, a0=0, a1=0, u0=0.05
     )

@@ -46,7 +46,11 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": np.stack([x, v], axis=1)}
 
 
-@register(references=("shaw-holmes-1983",))
+@register(
+    group="structures",
+    references=("shaw-holmes-1983",),
+    measures={"preloaded stop: period": lambda run: run().events[2].t - run().events[0].t},
+)
 def preloaded_stop() -> HybridSystem:
     """Return a mass on a spring that meets a second, preloaded spring."""
     system = HybridSystem(
@@ -76,10 +80,10 @@ def preloaded_stop() -> HybridSystem:
     plate = sp.Max(x, 0)
     system.sketch(
         ground((-5, -b), (-5, b)),
-        spring((-5, 0), (x - 2 * b, 0)),
+        spring((-5, 0), (x - 2 * b, 0), force=k * x),
         line((x - 2 * b, -b), (x, -b), (x, b), (x - 2 * b, b), closed=True),
         ground((wall, 2 * b), (wall, -2 * b)),
-        spring((plate, 0), (wall, 0)),
+        spring((plate, 0), (wall, 0), force=-F0 - k2 * plate),
         line((plate, -2 * b), (plate, 2 * b)),
     )
     system.exact = exact

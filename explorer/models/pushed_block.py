@@ -37,7 +37,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": np.column_stack([x, v])}
 
 
-@register(references=("filippov-1988",))
+@register(group="friction", references=("filippov-1988",))
 def pushed_block() -> StepSystem:
     """Return a block on a rough floor with an input."""
     system = StepSystem(

@@ -10,9 +10,21 @@ Chaos* 11 (2001) 1121).
 from explorer.models import register
 from explorer.parameters import Param
 from explorer.systems import StepSystem
+from explorer.systems.schematic import block, name, path, relay, wire
 
 
-@register(references=("johansson-1999b", "di-bernardo-2001"))
+@register(
+    group="switches",
+    references=("johansson-1999b", "di-bernardo-2001"),
+    measures={
+        "relay feedback: x2(10)": lambda run: run("EventDriven", rtol=1e-12).x[-1, 1],
+        "relay feedback: x3(10)": lambda run: run("EventDriven", rtol=1e-12).x[-1, 2],
+        "relay feedback of 1/(p + 1)^3: period": lambda run: (
+            run("EventDriven", preset="1/(p + 1)^3", t_end=60).events[-1].t
+            - run("EventDriven", preset="1/(p + 1)^3", t_end=60).events[-3].t
+        ),
+    },
+)
 def relay_feedback() -> StepSystem:
     """Return a third-order system with a relay in its loop."""
     system = StepSystem(
@@ -37,6 +49,15 @@ def relay_feedback() -> StepSystem:
         -(w**2) * s * x1 - b3 * sign,
     ]
     system.start(x=[0, -0.001, -0.02], t_end=10, h=0.02)
+    system.sketch(
+        relay(0, 0, x1, 0.015, alpha),
+        name(0, 0.9, "relay"),
+        wire((0.66, 0), (2.2, 0), current=-sign, unit=""),
+        block(3.6, 0, 2.8, 1.2, "linear system"),
+        path((5, 0), (6, 0), (6, -1.4), (-1.5, -1.4), (-1.5, 0), (-0.7, 0)),
+        name(6.3, 0.3, "x1"),
+        name(1.4, 0.4, "−sgn x1"),
+    )
     system.published = {
         "relay feedback: x2(10)": (-0.8973301895, 1e-9, "FESD of order 7, 34 switches"),
         "relay feedback: x3(10)": (2.358698811, 1e-8, "FESD of order 7, 34 switches"),

@@ -8,15 +8,44 @@ threshold sqrt(2 (g/l) (1 - cos(gamma - alpha))); below it the wheel rocks to re
 (McGeer, Int. J. Robotics Research 9 (1990) 62; Tedrake, *Underactuated Robotics*, ch. 4).
 """
 
+from collections.abc import Callable
+
 import sympy as sp
 
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.solution import Solution
 from explorer.systems import HybridSystem
 from explorer.systems.sketch import circle, ground, line
 
 
-@register(references=("mcgeer-1990", "tedrake"))
+def _multiplier(run: Callable[..., Solution]) -> float:
+    """Return by what the distance of w^2 from its fixed point shrinks from impact to impact."""
+    after = [x.x_plus[1] ** 2 for x in run("EventDriven", rtol=1e-12, preset="settles").events[:3]]
+    return float((after[2] - after[1]) / (after[1] - after[0]))
+
+
+def _threshold(run: Callable[..., Solution]) -> float:
+    """Return the least speed that takes the wheel to its next spoke, by bisection, in rad/s."""
+    low, high = 0.5, 1.5
+    while high - low > 1e-6:
+        middle = 0.5 * (low + high)
+        over = run(w0=middle, t_end=15).events[0].contact == "next spoke"
+        low, high = (low, middle) if over else (middle, high)
+    return high
+
+
+@register(
+    group="walking",
+    references=("mcgeer-1990", "tedrake"),
+    measures={
+        "rimless wheel: speed after an impact": lambda run: (
+            run(preset="settles", t_end=40).events[-1].x_plus[1]
+        ),
+        "rimless wheel: multiplier": _multiplier,
+        "rimless wheel: threshold of the speed": _threshold,
+    },
+)
 def rimless_wheel(n: int = 8) -> HybridSystem:
     """Return a wheel of `n` spokes without a rim that rolls down a slope."""
     wheel = HybridSystem(

@@ -6,11 +6,13 @@ falls in every second half swing only (model of Siconos, CircuitRLCD).
 """
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from explorer.models import register
 from explorer.parameters import Param
 from explorer.systems import FirstOrderSystem
+from explorer.systems.schematic import capacitor, inductor, resistor, wire
+from explorer.systems.schematic import diode as diode_of
 
 
 def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
@@ -31,7 +33,9 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
         return np.column_stack([value, decay * current])
 
     # from (v0, 0) to v = 0 while it conducts, then half swings with turns
-    first = brentq(lambda s: swing(np.array([s]), v0, 0.0, a, w)[0, 0], 0, np.pi / w, xtol=1e-18)
+    first = scipy.optimize.brentq(
+        lambda s: swing(np.array([s]), v0, 0.0, a, w)[0, 0], 0, np.pi / w, xtol=1e-18
+    )
     begin, state, conducts = 0.0, (v0, 0.0), True
     length = first
     while begin <= t.max(initial=0.0):
@@ -44,7 +48,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": x}
 
 
-@register(references=("acary-bonnefon-brogliato-2011", "siconos-2019"))
+@register(group="circuits", references=("acary-bonnefon-brogliato-2011", "siconos-2019"))
 def rlcd_circuit() -> FirstOrderSystem:
     """Return a resonant tank with a diode."""
     system = FirstOrderSystem(
@@ -66,6 +70,17 @@ def rlcd_circuit() -> FirstOrderSystem:
     system.y = [R * diode - v]
     system.output("v_R", R * diode, "V")
     system.start(x=[v0, 0], t_end=5e-3, h=1e-5)
+    top, total = 2.8, i + diode
+    system.sketch(
+        capacitor((0, top), (0, 0), "C", -total),
+        wire((0, top), (2, top), current=total),
+        inductor((2, top), (2, 0), "L", i),
+        wire((2, top), (4, top), current=diode),
+        resistor((4, top), (4, top / 2), "R", diode),
+        diode_of((4, top / 2), (4, 0), diode),
+        wire((4, 0), (2, 0), current=diode),
+        wire((2, 0), (0, 0), current=total),
+    )
     system.exact = exact
     system.preset("explicit law", "gamma = 0: the diode acts a step late.", gamma=0)
     system.preset("small resistance", "R near sqrt(L / C) / 2 stops it in one half swing.", R=60)

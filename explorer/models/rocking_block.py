@@ -11,6 +11,7 @@ that is Housner's ratio, here an outcome of the two contacts. A slender block sw
 the upright position in acosh(1 / (1 - theta_0 / alpha)) / p, p^2 = 3 g / (4 R), R = half diagonal.
 """
 
+import numpy as np
 import sympy as sp
 
 from explorer.models import register
@@ -19,7 +20,18 @@ from explorer.systems import Contact, MechanicalSystem
 from explorer.systems.sketch import ground, line
 
 
-@register(references=("housner-1963",))
+@register(
+    group="impacts",
+    references=("housner-1963",),
+    measures={
+        "ratio of angular speeds, B/H = 1/4": lambda run: float(
+            np.divide(
+                run("EventDriven").events[0].x_plus[3], run("EventDriven").events[0].x_minus[3]
+            )
+        ),
+        "quarter period for tilt 0.5": lambda run: run("EventDriven", tilt=0.5).events[0].t,
+    },
+)
 def rocking_block() -> MechanicalSystem:
     """Return a block released at a tilt."""
     system = MechanicalSystem(

@@ -5,15 +5,30 @@ Seism. Soc. Am. 53 (1963) 403). A shaken floor makes it slide, rock or topple: a
 slide at the acceleration mu g and to rock at (B / H) g, whichever is less.
 """
 
+from collections.abc import Callable
+
 import sympy as sp
 
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.solution import Solution
 from explorer.systems import Contact, MechanicalSystem
 from explorer.systems.sketch import Point, ground, line
 
 
-@register(references=("housner-1963",))
+def _kept(run: Callable[..., Solution]) -> float:
+    """Return the angular speed after the first impact over that before."""
+    hit = run("EventDriven").events[0]
+    return float(hit.v_plus[2] / hit.v_minus[2])
+
+
+@register(
+    group="friction",
+    references=("housner-1963",),
+    measures={
+        "rough block: ratio of angular speeds, B/H = 1/4": _kept,
+    },
+)
 def rough_block() -> MechanicalSystem:
     """Return a block that is let go at a tilt, on a floor that may shake."""
     system = MechanicalSystem(
@@ -57,6 +72,13 @@ def rough_block() -> MechanicalSystem:
         ground((-2, 0), (2, 0)),
         line(*(corner(i, j) for i, j in ((-1, -1), (1, -1), (1, 1), (-1, 1))), closed=True),
     )
+    system.published = {
+        "rough block: ratio of angular speeds, B/H = 1/4": (
+            0.911764705882353,
+            1e-9,
+            "Housner 1963, 1 - 1.5 sin(alpha)^2",
+        ),
+    }
     system.preset("ice", "Nearly no friction: the corners slip outwards.", mu=0.05, t_end=0.8)
     system.preset("earthquake", "Shaken by more than B/H g: it rocks.", tilt=0, shake=4, t_end=8)
     return system

@@ -5,11 +5,14 @@ C = a0 M + a1 K. Frequencies: omega_j = 2 sqrt(k/m) sin((2 j - 1) pi / (2 (2 n +
 of the uniform chain, one end free).
 """
 
+from collections.abc import Callable
+
 import numpy as np
 import sympy as sp
 
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.solution import Solution
 from explorer.systems import MechanicalSystem
 from explorer.systems.sketch import circle, ground, line
 
@@ -20,7 +23,20 @@ def frequencies(n: int, m: float, k: float) -> np.ndarray:
     return np.asarray(2 * np.sqrt(k / m) * np.sin((2 * j - 1) * np.pi / (2 * (2 * n + 1))))
 
 
-@register(references=("chopra-2012",))
+def _lowest(_: Callable[..., Solution]) -> float:
+    """Return the lowest frequency, in rad/s."""
+    from explorer.study.modes import modes
+
+    return float(modes(shear_building()).squares[0] ** 0.5)
+
+
+@register(
+    group="structures",
+    references=("chopra-2012",),
+    measures={
+        "shear building: lowest frequency of 5 storeys in rad/s": _lowest,
+    },
+)
 def shear_building(n: int = 5) -> MechanicalSystem:
     """Return a building of `n` storeys on a shaking ground."""
     system = MechanicalSystem(
@@ -58,6 +74,13 @@ def shear_building(n: int = 5) -> MechanicalSystem:
         line((0, 0), *floors),
         *(circle(*floor, height / 5) for floor in floors),
     )
+    system.published = {
+        "shear building: lowest frequency of 5 storeys in rad/s": (
+            9.000780676,
+            1e-8,
+            "closed form, 2 sqrt(k / m) sin(pi / 22)",
+        ),
+    }
     system.preset("free", "The ground stops: only what was excited goes on.", a_g=0)
     system.preset(
         "resonance",

@@ -23,7 +23,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": x[:, None]}
 
 
-@register(references=("stewart-anitescu-2010",))
+@register(group="switches", references=("stewart-anitescu-2010",))
 def sign_crossing() -> FilippovSystem:
     """Return a state that crosses a surface, and is slower behind it."""
     system = FilippovSystem(

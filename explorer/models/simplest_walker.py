@@ -11,15 +11,56 @@ Heel strike at phi = 2 theta: theta+ = -theta, theta'+ = cos(2 theta) theta', ph
 120 (1998) 281). At the slope 0.009 the gait is stable; at 0.0151 its period doubles, on to chaos.
 """
 
+from collections.abc import Callable
+
 import sympy as sp
 
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.solution import Solution
 from explorer.systems import HybridSystem
 from explorer.systems.sketch import circle, ground, line
 
 
-@register(references=("garcia-1998", "bhounsule-2014"))
+def _radius(_: Callable[..., Solution]) -> float:
+    """Return the largest modulus of the multipliers of the gait."""
+    from explorer.study.limit_cycle import limit_cycle
+
+    return limit_cycle(simplest_walker(), section="heel strike").radius
+
+
+def _doubling(_: Callable[..., Solution]) -> float:
+    """Return the slope at which the period of the gait doubles, in rad."""
+    from explorer.study.continuation import continuation
+
+    gaits = continuation(
+        simplest_walker(),
+        parameter="gamma",
+        section="heel strike",
+        over=(0.012, 0.016),
+        gamma=0.0125,
+        step=0.1,
+    )
+    return gaits.found("flip")[0].parameter
+
+
+@register(
+    group="walking",
+    references=("garcia-1998", "bhounsule-2014", "schwab-wisse-2001"),
+    measures={
+        "simplest walker: stance angle after a heel strike": lambda run: (
+            run(t_end=120).events[-1].x_plus[0]
+        ),
+        "simplest walker: speed after a heel strike": lambda run: (
+            run(t_end=120).events[-1].x_plus[2]
+        ),
+        "simplest walker: period": lambda run: (
+            run(t_end=120).events[-1].t - run(t_end=120).events[-2].t
+        ),
+        "simplest walker: modulus of the multipliers": _radius,
+        "simplest walker: period doubling at the slope": _doubling,
+    },
+)
 def simplest_walker() -> HybridSystem:
     """Return a biped that walks down a shallow slope without any control."""
     walker = HybridSystem(

@@ -14,7 +14,15 @@ from explorer.systems import MechanicalSystem
 from explorer.systems.linkages import Linkage
 
 
-@register(references=("garcia-de-jalon-1994", "flores-2010"))
+@register(
+    group="linkages",
+    references=("garcia-de-jalon-1994", "flores-2010"),
+    measures={
+        "slider-crank: speed of the first impact": lambda run: (
+            -run("EventDriven").events[0].gap_dot_minus
+        ),
+    },
+)
 def slider_crank_rigid() -> MechanicalSystem:
     """Return a crank that drives a slider against a stop."""
     engine = Linkage(
@@ -44,6 +52,13 @@ def slider_crank_rigid() -> MechanicalSystem:
     engine.slider("2", ((0.1, 0), (0.6, 0)), name="guide")
     engine.contact("2", (("s", -0.08), ("s", 0.08)), e="e", name="stop")
     system = engine.system(hold="1", t_end=3, h=2e-4)
+    system.published = {
+        "slider-crank: speed of the first impact": (
+            1.005244301,
+            1e-8,
+            "closed form, energy by the angle of the crank",
+        ),
+    }
     system.preset("turning", "Without the stop the crank goes round.", s=0.55, w0=-12, t_end=1)
     system.preset("plastic", "The slider stays at the stop until the crank pulls it back.", e=0)
     return system

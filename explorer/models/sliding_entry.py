@@ -21,7 +21,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": np.column_stack([t, y])}
 
 
-@register(references=("filippov-1988",))
+@register(group="switches", references=("filippov-1988",))
 def sliding_entry() -> FilippovSystem:
     """Return a point that slides on a line up to a fold."""
     system = FilippovSystem(

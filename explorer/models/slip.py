@@ -7,15 +7,59 @@ k = 20 000, 68 degrees and the energy of 5 m/s at 1 m it has the stable point 0.
 Biomech. 35 (2002) 649). In x the place of the last foot is the origin.
 """
 
+from collections.abc import Callable
+
 import sympy as sp
 
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.solution import Solution
 from explorer.systems import HybridSystem
 from explorer.systems.sketch import circle, ground, spring
 
 
-@register(references=("seyfarth-2002",))
+def _apexes(run: Callable[..., Solution], **settings: float) -> list[float]:
+    """Return the heights of all apexes, in m."""
+    found = run("EventDriven", rtol=1e-11, **settings).events
+    return [float(x.x_plus[1]) for x in found if x.contact == "apex"]
+
+
+def _multiplier(run: Callable[..., Solution]) -> float:
+    """Return by what a small deviation from the stable apex is multiplied in one step."""
+    first, second, third = _apexes(run, y0=0.9404)[:3]
+    return (third - second) / (second - first)
+
+
+def _returned(run: Callable[..., Solution], y0: float) -> float:
+    """Return the height of the next apex after one at `y0`, in m."""
+    return _apexes(run, y0=y0, t_end=1.5)[0]
+
+
+def _unstable(run: Callable[..., Solution]) -> float:
+    """Return the higher apex that returns to itself, by bisection, in m."""
+    low, high = 1.2, 1.35
+    while high - low > 1e-7:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if _returned(run, middle) < middle else (low, middle)
+    return low
+
+
+def _unstable_multiplier(run: Callable[..., Solution]) -> float:
+    """Return by what a small deviation from that apex is multiplied in one step."""
+    at, d = _unstable(run), 1e-4
+    return (_returned(run, at + d) - _returned(run, at - d)) / (2 * d)
+
+
+@register(
+    group="walking",
+    references=("seyfarth-2002",),
+    measures={
+        "SLIP: stable height of the apex": lambda run: _apexes(run)[-1],
+        "SLIP: multiplier of the stable apex": _multiplier,
+        "SLIP: unstable height of the apex": _unstable,
+        "SLIP: multiplier of the unstable apex": _unstable_multiplier,
+    },
+)
 def slip() -> HybridSystem:
     """Return the spring-loaded inverted pendulum, started at an apex."""
     runner = HybridSystem(
@@ -52,7 +96,11 @@ def slip() -> HybridSystem:
     # on a treadmill: the mass stays above the origin; in flight the leg waits at its angle
     near = leg < length
     foot = sp.Piecewise((-x, near), (reach, True)), sp.Piecewise((0, near), (y - low, True))
-    runner.sketch(ground((1, 0), (-1, 0)), spring((0, y), foot), circle(0, y, 0.08))
+    runner.sketch(
+        ground((1, 0), (-1, 0)),
+        spring((0, y), foot, force=-k * sp.Max(length - leg, 0) * sp.Symbol("mode_stance")),
+        circle(0, y, 0.08),
+    )
     runner.published = {
         "SLIP: stable height of the apex": (0.940267, 1e-5, "recomputed; Seyfarth et al. 2002"),
         "SLIP: multiplier of the stable apex": (-0.1613, 1e-3, "recomputed; Seyfarth et al. 2002"),

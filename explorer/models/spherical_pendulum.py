@@ -7,15 +7,32 @@ precesses (Whittaker 1937, section 55). With u0 = sqrt(g L sin(a) tan(a)) it is 
 which goes round at the rate sqrt(g / (L cos(a))).
 """
 
+from collections.abc import Callable
+
+import numpy as np
 import sympy as sp
 
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.solution import Solution
 from explorer.systems import Constraint, MechanicalSystem
 from explorer.systems.sketch import Point, circle, line
 
 
-@register(references=("whittaker-1937",))
+def _rate(run: Callable[..., Solution]) -> float:
+    """Return how fast the conical pendulum goes round, in rad/s."""
+    done = run("EventDriven", preset="conical")
+    turned = np.unwrap(np.arctan2(done.q[:, 1], done.q[:, 0]))
+    return float((turned[-1] - turned[0]) / done.t[-1])
+
+
+@register(
+    group="linkages",
+    references=("whittaker-1937",),
+    measures={
+        "spherical pendulum: rate of the conical motion": _rate,
+    },
+)
 def spherical_pendulum() -> MechanicalSystem:
     """Return a mass on a rod that swings in space."""
     system = MechanicalSystem(
@@ -53,6 +70,13 @@ def spherical_pendulum() -> MechanicalSystem:
         line(seen(sp.Integer(0), sp.Integer(0), sp.Integer(0)), seen(x, y, z)),
         circle(*seen(x, y, z), L / 20),
     )
+    system.published = {
+        "spherical pendulum: rate of the conical motion": (
+            4.261044730,
+            1e-6,
+            "closed form, sqrt(g / (L cos(a)))",
+        ),
+    }
     system.preset(
         "conical",
         "At the right speed the height stays, and the tension is constant.",

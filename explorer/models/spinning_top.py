@@ -12,15 +12,33 @@ section 72, for the fixed tip). The start is this motion at `W`, times `spin`: a
 top nods. Too slow, it hops.
 """
 
+from collections.abc import Callable
+
+import numpy as np
 import sympy as sp
 
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.solution import Solution
 from explorer.systems import MechanicalSystem
 from explorer.systems.linkages import Multibody
 
 
-@register(references=("whittaker-1937", "udwadia-schutte-2010"))
+def _rate(run: Callable[..., Solution]) -> float:
+    """Return how fast the axis goes round the vertical, in rad/s."""
+    done = run("EventDriven")
+    e0, e1, e2, e3 = done.q[:, 3:7].T
+    turned = np.unwrap(np.arctan2(2 * (e2 * e3 - e0 * e1), 2 * (e1 * e3 + e0 * e2)))
+    return float((turned[-1] - turned[0]) / done.t[-1])
+
+
+@register(
+    group="linkages",
+    references=("whittaker-1937", "udwadia-schutte-2010"),
+    measures={
+        "spinning top: rate of the steady precession": _rate,
+    },
+)
 def spinning_top() -> MechanicalSystem:
     """Return a top that precesses on a smooth table."""
     space = Multibody(
@@ -50,5 +68,12 @@ def spinning_top() -> MechanicalSystem:
     )
     space.contact(top.point(0, 0, -d), ((0, 0, 0), (0, 0, 1)), e="e", name="tip")
     system = space.system(t_end=0.5, h=2e-5)
+    system.published = {
+        "spinning top: rate of the steady precession": (
+            20,
+            1e-6,
+            "closed form, m g d = C w W - A W^2 cos(theta)",
+        ),
+    }
     system.preset("nodding", "With less spin it falls, catches itself, and rises.", spin=0.7)
     return system

@@ -5,10 +5,13 @@ sticks for 2 (Fs - Fk) / (k v) and slides for 2 (pi - atan((Fs - Fk) w / (k v)))
 on it, where the block begins to stick.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.solution import Solution
 from explorer.systems import Contact, MechanicalSystem
 from explorer.systems.sketch import ground, line, spring
 
@@ -35,7 +38,23 @@ def _exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"q": np.column_stack([x, none]), "v": np.column_stack([speed, none])}
 
 
-@register(references=("leine-1998",))
+def _cycle(run: Callable[..., Solution]) -> tuple[float, float]:
+    """Return how long a block of unit values sticks and slides, measured, in s."""
+    unit = {"m": 1, "k": 1, "g": 1, "mu_s": 1, "mu": 0.5, "v": 0.2}
+    slips, sticks, again = [
+        x.t for x in run("EventDriven", t_end=30, rtol=1e-12, **unit).events[:3]
+    ]
+    return again - sticks, sticks - slips
+
+
+@register(
+    group="friction",
+    references=("leine-1998",),
+    measures={
+        "sticks, m = k = g = mu_s = 1, mu = 0.5, v = 0.2": lambda run: _cycle(run)[0],
+        "slides, m = k = g = mu_s = 1, mu = 0.5, v = 0.2": lambda run: _cycle(run)[1],
+    },
+)
 def stick_slip() -> MechanicalSystem:
     """Return a block that a belt drags along until its spring tears it off."""
     system = MechanicalSystem(
@@ -61,7 +80,7 @@ def stick_slip() -> MechanicalSystem:
     system.sketch(
         ground((-1, 0), (3, 0)),
         ground((-1, 0.6), (-1, 0)),
-        spring((-1, 0.2), (x - 0.25, y + 0.2)),
+        spring((-1, 0.2), (x - 0.25, y + 0.2), force=k * x),
         line((x - 0.25, y), (x + 0.25, y), (x + 0.25, y + 0.4), (x - 0.25, y + 0.4), closed=True),
     )
     system.published = {

@@ -11,7 +11,17 @@ from explorer.systems import FilippovSystem
 from explorer.systems.sketch import circle, ground, line, spring
 
 
-@register(references=("leine-1998",))
+@register(
+    group="friction",
+    references=("leine-1998",),
+    measures={
+        "falling friction: q(40)": lambda run: run("EventDriven", rtol=1e-12).x[-1, 0],
+        "falling friction, d = 3: period": lambda run: (
+            run("EventDriven", rtol=1e-12, preset="Leine et al.").events[-1].t
+            - run("EventDriven", rtol=1e-12, preset="Leine et al.").events[-3].t
+        ),
+    },
+)
 def stribeck_belt() -> FilippovSystem:
     """Return a block on a belt with a friction that falls as it slips faster."""
     system = FilippovSystem(
@@ -38,7 +48,7 @@ def stribeck_belt() -> FilippovSystem:
         circle(-1.4, -0.12, 0.12),
         circle(2.2, -0.12, 0.12),
         ground((-1.6, 0.6), (-1.6, 0)),
-        spring((-1.6, 0.2), (q - 0.25, 0.2)),
+        spring((-1.6, 0.2), (q - 0.25, 0.2), force=q, unit="m/s2"),
         line((q - 0.25, 0), (q + 0.25, 0), (q + 0.25, 0.4), (q - 0.25, 0.4), closed=True),
     )
     system.published = {

@@ -23,7 +23,18 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": (r0 * np.exp(t))[:, None] * np.column_stack([np.cos(phi), np.sin(phi)])}
 
 
-@register(references=("nurkanovic-2023",))
+@register(
+    group="switches",
+    references=("nurkanovic-2023",),
+    measures={
+        "switched oscillator: x1(pi/2)": lambda run: run("EventDriven", rtol=1e-13, atol=1e-14).x[
+            -1, 0
+        ],
+        "switched oscillator: x2(pi/2)": lambda run: run("EventDriven", rtol=1e-13, atol=1e-14).x[
+            -1, 1
+        ],
+    },
+)
 def switched_oscillator() -> FilippovSystem:
     """Return a spiral that turns round where it leaves the unit circle."""
     system = FilippovSystem(

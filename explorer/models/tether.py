@@ -12,7 +12,15 @@ from explorer.systems import MechanicalSystem
 from explorer.systems.linkages import Linkage
 
 
-@register(references=("brogliato-2016",))
+@register(
+    group="impacts",
+    references=("brogliato-2016",),
+    measures={
+        "tether: height at which the rope goes slack": lambda run: (
+            run("EventDriven").events[0].x_minus[1]
+        ),
+    },
+)
 def tether() -> MechanicalSystem:
     """Return a mass on a rope that is slack or taut."""
     rope = Linkage(
@@ -32,6 +40,13 @@ def tether() -> MechanicalSystem:
     rope.point("1", "x0", "y0", v=("u0", 0), mass="m")
     rope.rope("O", "1", length="L", e="e", name="rope")
     system = rope.system(t_end=6, h=5e-4)
+    system.published = {
+        "tether: height at which the rope goes slack": (
+            0.1828066598,
+            1e-8,
+            "closed form, (u0^2 - 2 g L) / (3 g)",
+        ),
+    }
     system.preset("fall", "From above its pin it falls, and jerks the rope.", x0=0.7, y0=0.5, u0=0)
     system.preset("elastic", "With e > 0 the rope throws the mass back.", e=0.6)
     return system

@@ -10,6 +10,9 @@ import numpy as np
 from explorer.models import register
 from explorer.parameters import Param
 from explorer.systems import HybridSystem
+from explorer.systems.schematic import lamp, name, path, tank
+from explorer.systems.sketch import Shape, line
+from explorer.types import Formula
 
 
 def times(rho: dict[str, float]) -> tuple[float, float]:
@@ -30,7 +33,11 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": np.where(s < heats, up, down)[:, None]}
 
 
-@register(references=("goebel-2012",))
+@register(
+    group="switches",
+    references=("goebel-2012",),
+    measures={"thermostat: period": lambda run: run().events[2].t - run().events[0].t},
+)
 def thermostat() -> HybridSystem:
     """Return a room with a heater that is switched on below L and off above U."""
     room = HybridSystem(
@@ -52,6 +59,20 @@ def thermostat() -> HybridSystem:
     room.guard(on, T - U, direction=+1, to=off, name="too hot")
     room.guard(off, T - L, direction=-1, to=on, name="too cold")
     room.start(x=[L], mode=on, t_end=20, h=0.01)
+
+    def height(value: Formula) -> Formula:
+        return 0.5 + 2.2 * (value - L + 2) / (U - L + 4)
+
+    walls = ((0, 0), (5, 0), (5, 3.2), (2.5, 4.4), (0, 3.2), (0, 0))
+    room.sketch(
+        path(*walls, head=""),
+        tank(3.8, 0.5, 0.4, 2.2, (height(T) - 0.5) / 2.2),
+        name(3.8, 3.0, "T"),
+        *(line((3.5, height(x)), (4.1, height(x)), role="trace") for x in (L, U)),
+        *(Shape(((4.3, height(x)),), "text", "text", label=x.name) for x in (L, U)),
+        *(lamp(0.7 + 0.35 * k, 0.9, 0.25, 1.2, "mode_on") for k in range(5)),
+        name(1.4, 1.9, "heater"),
+    )
     room.exact = exact
     room.published = {"thermostat: period": (6.061358, 1e-5, "closed form")}
     room.preset(

@@ -13,7 +13,18 @@ from explorer.systems import StepSystem
 from explorer.systems.sketch import ground, line, spring
 
 
-@register(references=("leine-nijmeijer-2004",))
+@register(
+    group="friction",
+    references=("leine-nijmeijer-2004",),
+    measures={
+        "three blocks: q1(5)": lambda run: run("EventDriven", rtol=1e-12).x[-1, 0],
+        "three blocks: q2(5)": lambda run: run("EventDriven", rtol=1e-12).x[-1, 1],
+        "three blocks: q3(5)": lambda run: run("EventDriven", rtol=1e-12).x[-1, 2],
+        "three blocks: v1(5)": lambda run: run("EventDriven", rtol=1e-12).x[-1, 3],
+        "three blocks: v2(5)": lambda run: run("EventDriven", rtol=1e-12).x[-1, 4],
+        "three blocks: v3(5)": lambda run: run("EventDriven", rtol=1e-12).x[-1, 5],
+    },
+)
 def three_blocks() -> StepSystem:
     """Return three blocks in a row with dry friction."""
     system = StepSystem(
@@ -46,7 +57,7 @@ def three_blocks() -> StepSystem:
     ]
     ends = [-3, *places]
     springs = [
-        spring((a + (0.4 if k else 0), 0.3), (b - 0.4, 0.3))
+        spring((a + (0.4 if k else 0), 0.3), (b - 0.4, 0.3), force=b - a - 3, unit="m/s2")
         for k, (a, b) in enumerate(zip(ends, places, strict=False))
     ]
     system.sketch(ground((-3, 0), (9, 0)), ground((-3, 1), (-3, 0)), *springs, *blocks)

@@ -40,7 +40,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"q": states[0], "v": states[1]}
 
 
-@register(references=("nurkanovic-2023b",))
+@register(group="friction", references=("nurkanovic-2023b",))
 def thrown_ball() -> MechanicalSystem:
     """Return a ball that is thrown along a rough floor."""
     ball = MechanicalSystem(

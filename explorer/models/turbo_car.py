@@ -11,6 +11,8 @@ import sympy as sp
 from explorer.models import register
 from explorer.parameters import Param
 from explorer.systems import HybridSystem
+from explorer.systems.schematic import lamp, name
+from explorer.systems.sketch import circle, ground, line
 
 
 def _switches(rho: dict[str, float], end: float) -> list[tuple[float, float]]:
@@ -57,7 +59,15 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": np.column_stack([q, v])}
 
 
-@register(references=("nurkanovic-diehl-2022",))
+@register(
+    group="switches",
+    references=("nurkanovic-diehl-2022",),
+    measures={
+        "car with a turbo: top speed": lambda run: (
+            run(t_end=8, t_eval=[np.pi / (2 * 0.25)]).x[:, 1].max()
+        )
+    },
+)
 def turbo_car() -> HybridSystem:
     """Return a car whose turbo charger has two thresholds."""
     car = HybridSystem(
@@ -66,7 +76,7 @@ def turbo_car() -> HybridSystem:
         units=("m", "m/s"),
         text="The same pedal gives up to three times the thrust; it depends on the history.",
     )
-    _, v = car.x
+    q, v = car.x
     a, w, v1, v2 = car.params(
         a=Param(5, 1, 10, "m/s2", "most thrust, by mass"),
         w=Param(0.25, 0.1, 1, "1/s", "angular frequency of the pedal"),
@@ -79,6 +89,37 @@ def turbo_car() -> HybridSystem:
     car.guard(plain, v - v2, direction=+1, to=turbo, name="turbo in")
     car.guard(turbo, v - v1, direction=-1, to=plain, name="turbo out")
     car.start(x=[0, 0], mode=plain, t_end=40, h=0.02)
+    hull = (
+        (-2, 0.5),
+        (2, 0.5),
+        (2, 1),
+        (1.2, 1.15),
+        (0.5, 1.75),
+        (-0.9, 1.75),
+        (-1.5, 1.1),
+        (-2, 1),
+    )
+    turn = q / 5  # of a wheel, slower than it is: the eye can follow
+
+    def on_dial(speed: sp.Expr, r: float) -> tuple[sp.Expr, sp.Expr]:
+        angle = speed * sp.pi / 45
+        return 3.9 + r * sp.sin(angle), 1.1 + r * sp.cos(angle)
+
+    car.sketch(
+        ground((-2.6, 0), (2.6, 0)),
+        line(*hull, closed=True),
+        *(circle(x, 0.42, 0.42) for x in (-1.2, 1.2)),
+        *(circle(x, 0.42, 0.26, role="mark") for x in (-1.2, 1.2)),
+        *(
+            line((x, 0.42), (x + 0.26 * sp.sin(turn), 0.42 + 0.26 * sp.cos(turn)), role="mark")
+            for x in (-1.2, 1.2)
+        ),
+        lamp(-0.3, 2.4, 1.6, 0.6, "mode_turbo", "turbo"),
+        circle(3.9, 1.1, 1.05, role="part"),
+        *(line(on_dial(x, 0.8), on_dial(x, 1.05), role="part") for x in (v1, v2)),
+        line(on_dial(sp.Integer(0), 0), on_dial(v, 0.9), role="arrow"),
+        name(3.9, 2.5, "speed"),
+    )
     car.exact = exact
     car.published = {
         "car with a turbo: top speed": (30.0, 1e-9, "v2 + 3 a (1 - v2 w / a) / w"),

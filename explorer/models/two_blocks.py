@@ -32,7 +32,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"q": a * t**2 / 2, "v": a * t}
 
 
-@register(references=("leine-nijmeijer-2004",))
+@register(group="friction", references=("leine-nijmeijer-2004",))
 def two_blocks() -> MechanicalSystem:
     """Return two blocks on a rough floor, one upon the other."""
     system = MechanicalSystem(

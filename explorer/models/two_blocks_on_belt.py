@@ -6,13 +6,29 @@ a slide of codimension 2 (after Galvanetto, *J. Sound Vib.* 248 (2001) 653; such
 Lopez, *Numer. Math.* 117 (2011) 779).
 """
 
+from collections.abc import Callable
+
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.solution import Solution
 from explorer.systems import FilippovSystem
 from explorer.systems.sketch import circle, ground, line, spring
 
 
-@register(references=("galvanetto-2001", "dieci-lopez-2011"))
+def _loose(run: Callable[..., Solution]) -> float:
+    """Return the pull of the springs where the first block breaks loose from the belt, in m/s2."""
+    done = run("EventDriven", t_end=12)
+    q1, q2 = next(e for e in done.events if (e.kind, e.contact) == ("leaves", "slip1")).x_minus[:2]
+    return float(q1 + done.rho["k"] * (q1 - q2))
+
+
+@register(
+    group="friction",
+    references=("galvanetto-2001", "dieci-lopez-2011"),
+    measures={
+        "two blocks: pull at which the first one breaks loose": _loose,
+    },
+)
 def two_blocks_on_belt() -> FilippovSystem:
     """Return two coupled blocks that stick to a belt, one of them or both."""
     system = FilippovSystem(
@@ -48,13 +64,16 @@ def two_blocks_on_belt() -> FilippovSystem:
         circle(-2.4, -0.12, 0.12),
         circle(3.2, -0.12, 0.12),
         ground((-2.6, 0.6), (-2.6, 0)),
-        spring((-2.6, 0.2), (left - 0.2, 0.2)),
-        spring((left + 0.2, 0.2), (right - 0.2, 0.2)),
+        spring((-2.6, 0.2), (left - 0.2, 0.2), force=q1, unit="m/s2"),
+        spring((left + 0.2, 0.2), (right - 0.2, 0.2), force=k * (q2 - q1), unit="m/s2"),
         *(
             line((x - 0.2, 0), (x + 0.2, 0), (x + 0.2, 0.4), (x - 0.2, 0.4), closed=True)
             for x in (left, right)
         ),
     )
+    system.published = {
+        "two blocks: pull at which the first one breaks loose": (1, 1e-9, "closed form, f1"),
+    }
     system.preset("apart", "No spring between them: each has a cycle of its own.", k=0)
     system.preset("stiff", "They stick and slip nearly as one.", k=3)
     return system

@@ -28,7 +28,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": states}
 
 
-@register(references=("filippov-1988", "jeffrey-colombo-2009"))
+@register(group="switches", references=("filippov-1988", "jeffrey-colombo-2009"))
 def two_fold() -> FilippovSystem:
     """Return a point that slides to where its future is no longer determined."""
     system = FilippovSystem(

@@ -12,6 +12,8 @@ import sympy as sp
 from explorer.models import register
 from explorer.parameters import Param
 from explorer.systems import StepSystem
+from explorer.systems.schematic import path, tank
+from explorer.systems.sketch import line
 
 
 def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
@@ -29,7 +31,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": x}
 
 
-@register(references=("de-jong-2004",))
+@register(group="genes", references=("de-jong-2004",))
 def two_genes() -> StepSystem:
     """Return a toggle switch of two genes."""
     system = StepSystem(
@@ -47,6 +49,15 @@ def two_genes() -> StepSystem:
     step = sp.Heaviside
     system.f = [b * step(1 - x2) - k * x1, b * step(1 - x1) - k * x2]
     system.start(x=[a1, a2], t_end=5, h=0.1)
+    high = {str(s.c.free_symbols): s.alpha for s in system.switches}
+    first, second = (high[str({x})] for x in (x1, x2))
+    system.sketch(
+        tank(0, 0, 1, 2, x1 / 2, "gene 1"),
+        tank(3, 0, 1, 2, x2 / 2, "gene 2"),
+        *(line((x - 0.65, 1), (x + 0.65, 1), role="trace") for x in (0, 3)),
+        path((0.7, 1.4), (2.3, 1.4), lit=first, head="bar"),
+        path((2.3, 0.6), (0.7, 0.6), lit=second, head="bar"),
+    )
     system.exact = exact
     system.preset("the other", "A little more of the second gene decides.", a2=0.31)
     system.preset("a tie", "Both arrive at once: a rule chooses the side.", a2=0.3)

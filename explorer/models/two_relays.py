@@ -7,11 +7,16 @@ x' = -b sgn x twice: implicit Euler then rests at zero, explicit Euler chatters 
 (Acary and Brogliato, *Systems & Control Letters* 59 (2010) 284).
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.solution import Solution
 from explorer.systems import FirstOrderSystem
+from explorer.systems.schematic import block, name, path, relay, wire
+from explorer.systems.sketch import Shape
 
 
 def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
@@ -32,7 +37,19 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": np.column_stack([np.interp(t, times, x, right=0.0) for x in path])}
 
 
-@register(references=("acary-brogliato-2010", "siconos-2019"))
+def _arrival(run: Callable[..., Solution]) -> float:
+    """Return when both states are zero to round-off, with k = 2, in s."""
+    done = run("EulerMoreau", k=2, h=1e-4)
+    return float(done.t[np.abs(done.x).sum(axis=1) < 1e-9][0])
+
+
+@register(
+    group="circuits",
+    references=("acary-brogliato-2010", "siconos-2019"),
+    measures={
+        "two relays: time of arrival, b = 2, s = 3": _arrival,
+    },
+)
 def two_relays() -> FirstOrderSystem:
     """Return two states, each driven by the signs of both."""
     system = FirstOrderSystem(
@@ -45,14 +62,37 @@ def two_relays() -> FirstOrderSystem:
         k=Param(26, 0, 40, "", "coupling"),
         s=Param(3, 0.5, 5, "", "start of both"),
     )
-    for j in (1, 2):
-        system.law(f"u{j}", "relay", lb=-1, ub=1, y_name=f"x_{j}")
+    u1, u2 = (system.law(f"u{j}", "relay", lb=-1, ub=1, y_name=f"x_{j}") for j in (1, 2))
     system.f = [0, 0]
     system.linear(C=[[1, 0], [0, 1]], B=[[b, -k * b], [k * b, b]])
     system.start(x=[s, s], t_end=2, h=1e-3)
+    shapes: list[Shape] = []
+    for y, x, u, away in ((0, system.x[0], u1, 1), (-2.6, system.x[1], u2, -1)):
+        shapes += [
+            *relay(0, y, -x, s, (1 + u) / 2),
+            *wire((0.66, y), (3.8, y), current=u, unit=""),
+            *block(4.4, y, 1.2, 1, "∫"),
+            *path(
+                (5, y),
+                (5.8, y),
+                (5.8, y + 1.2 * away),
+                (-1.5, y + 1.2 * away),
+                (-1.5, y),
+                (-0.7, y),
+            ),
+            name(6.1, y + 0.3, x.name),
+            name(-1.1, y + 0.3, "−"),
+        ]
+    system.sketch(
+        *shapes,
+        wire((1.4, 0), (3.3, -2.2), (3.8, -2.2), current=u1, unit=""),
+        wire((1.4, -2.6), (3.3, -0.4), (3.8, -0.4), current=-u2, unit=""),
+        name(3.4, -1.8, "k"),
+        name(3.4, -0.8, "−k"),
+    )
     system.exact = exact
     system.published = {
-        "two relays: time of arrival, b = 2, s = 3": (1.5, 1e-12, "closed form s / b"),
+        "two relays: time of arrival, b = 2, s = 3": (1.5, 1e-3, "closed form s / b"),
     }
     system.preset(
         "explicit",

@@ -8,10 +8,12 @@ equally long on both, however short that is.
 """
 
 import numpy as np
+import sympy as sp
 
 from explorer.models import register
 from explorer.parameters import Param
 from explorer.systems import HybridSystem
+from explorer.systems.schematic import wire
 from explorer.systems.sketch import ground, line
 
 
@@ -48,7 +50,11 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": x}
 
 
-@register(references=("johansson-1999",))
+@register(
+    group="switches",
+    references=("johansson-1999",),
+    measures={"tanks: Zeno time": lambda run: run().events[-1].t},
+)
 def two_tanks() -> HybridSystem:
     """Return two leaking tanks that share one hose."""
     tanks = HybridSystem(
@@ -85,6 +91,10 @@ def two_tanks() -> HybridSystem:
             line((left, 1.6), (left, bottom), (left + 1, bottom), (left + 1, 1.6)),
             line((left - 0.1, r), (left + 1.1, r)),
         ]
+    hose = (("mode_fill_1", share, 0.5), ("mode_fill_2", 1 - share, 2.0))
+    for mode, part, x in hose:
+        flow = w * (sp.Symbol(mode) + part * sp.Symbol("mode_both_short"))
+        shapes += wire((1.25, 2.6), (1.25, 2.2), (x, 1.9), (x, 1.6), current=flow, unit="m/s")
     tanks.sketch(*shapes)
     tanks.exact = exact
     tanks.published = {"tanks: Zeno time": (4.0, 1e-9, "Johansson et al. 1999")}

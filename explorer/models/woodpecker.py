@@ -8,15 +8,43 @@ of small steps: one beak impact in a period of 0.145976 s, in which the toy sink
 (Siconos prints 0.1460 s and 19.47 mm, at its step of 20 us.)
 """
 
+from collections.abc import Callable
+
+import numpy as np
 import sympy as sp
 
 from explorer.models import register
 from explorer.parameters import Param
+from explorer.results.event import Event
+from explorer.results.solution import Solution
 from explorer.systems import Contact, MechanicalSystem
 from explorer.systems.sketch import Point, circle, line
 
 
-@register(references=("pfeiffer-1984", "leine-2001", "siconos-2019"))
+def _beak(run: Callable[..., Solution]) -> list[Event]:
+    """Return the impacts of the beak in a long run."""
+    return [
+        x
+        for x in run("MoreauJean", h=1e-5, t_end=1.2).events
+        if x.kind == "impact" and x.contact == "beak"
+    ]
+
+
+def _drop(run: Callable[..., Solution]) -> float:
+    """Return the height that the bird loses from one impact of the beak to the next, in m."""
+    before, after = (run("MoreauJean", h=1e-5, t_end=1.2).q[x.row, 0] for x in _beak(run)[-2:])
+    return float(before - after)
+
+
+@register(
+    group="friction",
+    references=("pfeiffer-1984", "leine-2001", "siconos-2019"),
+    measures={
+        "woodpecker: period": lambda run: float(np.diff([x.t for x in _beak(run)])[-1]),
+        "woodpecker: height lost in a period": _drop,
+        "woodpecker: speed of the beak's impact": lambda run: _beak(run)[-1].v_minus[2],
+    },
+)
 def woodpecker() -> MechanicalSystem:
     """Return the toy on its limit cycle."""
     system = MechanicalSystem(

@@ -34,7 +34,7 @@ def least_cost() -> float:
     references=("fuller-1963", "zelikin-borisov-1994"),
     objective=(least_cost(), 1e-8, "closed form, a geometric sum over the arcs"),
 )
-def fuller(intervals: int = 10) -> OptimalControlProblem:
+def fuller(intervals: int = 16) -> OptimalControlProblem:
     """Return the least squared error of a cart whose best control chatters.
 
     Examples
