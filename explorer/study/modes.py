@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.optimize
+import scipy
 from numpy.typing import ArrayLike
 
 from explorer.compiled import Compiled, compile_system, short

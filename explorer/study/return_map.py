@@ -24,7 +24,7 @@ from explorer.compiled.assembly import assembly
 from explorer.derivatives.question import ask, event_names
 from explorer.derivatives.trust import Trust, trust
 from explorer.dispatch.choose import choose
-from explorer.dispatch.simulate import simulate
+from explorer.dispatch.simulate import begun_in, simulate
 from explorer.errors import BadModel, BadValue, NotApplicable, StepFailed, suggest
 from explorer.parameters import number
 from explorer.results.event import LocatedEvent
@@ -32,11 +32,9 @@ from explorer.results.solution import Solution
 from explorer.schemes.event_driven import EventDriven
 from explorer.study import study
 from explorer.study.asked import Chosen
+from explorer.study.forcing import depends_on_time
 from explorer.systems import (
     HybridSystem,
-    LinearMechanicalSystem,
-    MechanicalSystem,
-    StepSystem,
     System,
 )
 from explorer.systems.expressions import expression
@@ -271,9 +269,7 @@ class ReturnMap:
         if n_x is None:
             return self.scheme.run(compiled, self.rho, span, x0=x)
         if self.mode is not None:
-            from explorer.dispatch.simulate import _begun_in
-
-            compiled = _begun_in(compiled, self._hybrid, self.mode)
+            compiled = begun_in(compiled, self._hybrid, self.mode)
         return self.scheme.run(
             compiled, self.rho, span, x0=x, wrt=(-1,) * n_x, seeds=np.eye(n_x), t_eval=[span]
         )
@@ -315,25 +311,9 @@ def _section(system: System, section: str | None, period: Value | None) -> str |
         )
     if section not in known:
         raise BadValue(f"'{system.name}' has no event {section!r}.{suggest(section, known)}")
-    if system.t in _symbols(system):
+    if depends_on_time(system):
         raise BadModel(
             f"'{system.name}' depends on t, so a return to {section!r} has another phase. Give its "
             "period instead, such as period='2*pi/omega'."
         )
     return section
-
-
-def _symbols(system: System) -> set[sp.Symbol]:
-    """Return the symbols of the flow."""
-    if isinstance(system, HybridSystem):
-        formulas = [f for mode in system.modes for f in mode.flow]
-        for g in system.guards:
-            formulas += [g.r, *g.reset, *g.conditions]
-    elif isinstance(system, StepSystem):
-        formulas = [*system.f, *(s.c for s in system.switches)]
-    else:
-        assert isinstance(system, MechanicalSystem | LinearMechanicalSystem)
-        formulas = [*system.mass, *system.force, *(c.gap for c in system.contacts)]
-        formulas += [f for c in system.constraints for f in (c.phi, c.when) if f is not None]
-        formulas += [f for c in system.contacts for f in dict(c.reset or {}).values()]
-    return set().union(*(sp.sympify(f).free_symbols for f in formulas))

@@ -28,9 +28,9 @@ from explorer.study.power_law import PowerLaw, power_law
 from explorer.systems import LagrangianSystem, System, check_system
 from explorer.types import Numbers
 
-__all__ = ["WorkCurve", "WorkPrecision", "work_precision"]
+__all__ = ["Truth", "WorkCurve", "WorkPrecision", "sampled", "work_precision"]
 
-Truth: TypeAlias = Callable[[np.ndarray], np.ndarray]  # t -> q (n_t, n)
+Truth: TypeAlias = Callable[[np.ndarray], np.ndarray]  # t -> q or x (n_t, n)
 _TIGHT = EventDriven(rtol=1e-12, atol=1e-13, max_steps=1_000_000)
 _HALVINGS = range(3, -4, -1)  # of the model's own step
 _TOLERANCES = tuple(10.0**-k for k in range(3, 11))
@@ -220,18 +220,21 @@ def _truth(
     run = simulate(system, reference, **asked)
     if not run.status.ok:
         raise BadValue(f"The reference run failed: {run.status.message}")
-    return lambda t: _between(run, t), repr(run.scheme)
+    return sampled(run), repr(run.scheme)
 
 
-def _between(run: Solution, t: np.ndarray) -> np.ndarray:
-    """Return q at times, by steps of its own or by cubics between the rows."""
+def sampled(run: Solution) -> Truth:
+    """Return q or x of a run at any times, by steps of its own or else between its rows."""
+    n = run.q.shape[1]
     if run.has("march"):
-        located: np.ndarray = run.march.sample(t)[0][:, : run.q.shape[1]]
-        return located
-    from scipy.interpolate import CubicHermiteSpline
+        return lambda t: np.asarray(run.march.sample(t)[0][:, :n])
+    if run.has_velocities:
+        from scipy.interpolate import CubicHermiteSpline
 
-    cubics: Truth = CubicHermiteSpline(run.t, run.q, run.v)
-    return cubics(t)
+        rows = np.append(True, np.diff(run.t) > 0)
+        cubics: Truth = CubicHermiteSpline(run.t[rows], run.q[rows], run.v[rows])
+        return cubics
+    return lambda t: np.stack([np.interp(t, run.t, x) for x in run.q.T], axis=1)
 
 
 def _varied(scheme: Scheme, steps: Sequence[float]) -> list[Scheme]:

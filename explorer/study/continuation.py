@@ -1,0 +1,298 @@
+"""Continuation: limit cycles and equilibria over one parameter, stable or not.
+
+Pseudo-arclength: tangent predictor, Newton corrector with exact derivatives by state and parameter
+(through the saltation of all events), steps that adapt. Of each point the multipliers; folds,
+flips, Neimark-Sacker, grazing and changes of the event sequence are located on the way (Kuznetsov,
+*Elements of Applied Bifurcation Theory*, 2004, doi:10.1007/978-1-4757-3978-7; di Bernardo, Budd,
+Champneys, Kowalczyk, *Piecewise-smooth Dynamical Systems*, 2008, doi:10.1007/978-1-84628-708-4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from explorer.dispatch.choose import choose
+from explorer.dispatch.simulate import simulate
+from explorer.errors import BadValue, NotApplicable, StepFailed, suggest
+from explorer.parameters import number
+from explorer.schemes.event_driven import EventDriven
+from explorer.study import study
+from explorer.study.arclength import Node, correct
+from explorer.study.asked import Chosen
+from explorer.study.branch import Branch, assembled
+from explorer.study.cycles import Cycles, Shot
+from explorer.study.equilibria import Equilibria, formulas_of
+from explorer.study.limit_cycle import limit_cycle
+from explorer.study.parts import Stop
+from explorer.study.return_map import Guess, ReturnMap
+from explorer.study.trace import CLOSED, Options, trace
+from explorer.systems import StepSystem, System, check_system
+from explorer.types import Numbers, Value
+
+__all__ = ["continuation"]
+
+TOL = 1e-9  # residual of a point, relative
+_SMALLEST = 1e-4  # the least step over the usual one
+_LARGEST = 2.0
+_MOST = 1000  # points in each direction
+_SETTLES = 5  # times t_end, in which a run settles on a cycle
+_SAME, _HITS = 1e-3, 24  # how near a run comes back, of the largest states; events looked at
+_WAYS = ("both", "up", "down")
+
+
+@study
+def continuation(
+    system: System,
+    scheme: Chosen | None = None,
+    parameter: str = "",
+    section: str | None = None,
+    *,
+    period: Value | None = None,
+    count: int = 1,
+    guess: Guess | None = None,
+    over: Sequence[float] | None = None,
+    step: float = 0.02,
+    direction: str = "both",
+    stop: Stop | None = None,
+    rho: Numbers | None = None,
+    **parameters: float,
+) -> Branch:
+    """Follow limit cycles or equilibria over one parameter, through folds, stable or not.
+
+    Parameters
+    ----------
+    system : MechanicalSystem, HybridSystem or StepSystem
+    scheme : EventDriven, optional
+        By default with rtol = 1e-11, atol = 1e-12, because Newton's method needs many digits.
+    parameter : str
+        The parameter that varies.
+    section : str, optional
+        Of an autonomous system: the contact, guard or switching function at which its cycles are
+        sampled.
+    period : float or formula of the parameters, optional
+        Of a forced system, in s, such as ``"2*pi/omega"``. With neither a section nor a period,
+        equilibria are followed.
+    count : int
+        Events (or periods) in one cycle.
+    guess : (n_x,) float or dict by state, optional
+        A state near that just after the section, or near the equilibrium: one on a switching
+        surface slides there. By default the start of the model.
+    over : (low, high), optional
+        Range of the parameter, by default that of its slider.
+    step : float
+        First step, in parts of the range; later ones are up to twice as long.
+    direction : str
+        "both", or first "up" or "down" only.
+    stop : function without arguments, optional
+        Is asked before each point; once it returns True, the branch ends there.
+    rho, **parameters
+        Parameters by name; that of `parameter` is where the branch begins.
+
+    Returns
+    -------
+    Branch
+        Each point is verified: Newton's residual is below 1e-9 of the largest states. Where the
+        branch ends, `Branch.ends` says why.
+
+    Raises
+    ------
+    BadModel, BadValue, NotApplicable
+        The arguments are inconsistent.
+    StepFailed
+        There is no cycle or equilibrium at the start.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> walker = ex.models.simplest_walker()
+    >>> gaits = ex.study.continuation(walker, parameter="gamma", section="heel strike",
+    ...                               over=(0.012, 0.016), gamma=0.0125, step=0.1)
+    >>> [(point.kind, round(point.parameter, 5)) for point in gaits.points]
+    [('flip', 0.01509)]
+    """
+    check_system(system)
+    values = np.array(system.rho({**(rho or {}), **parameters}))
+    low, high = _range(system, parameter, over, values)
+    if direction not in _WAYS:
+        raise BadValue(
+            f"direction = {direction!r} must be one of {', '.join(_WAYS)}."
+            f"{suggest(direction, _WAYS)}"
+        )
+    step = number(step, "step", "", positive=True)
+    span = high - low
+    ends = low / span, high / span
+    options = Options(step, _SMALLEST * step, _LARGEST * step, TOL, *ends, _MOST, stop)
+    problem: Cycles | Equilibria
+    if section is None and period is None:
+        problem, first = _equilibrium(system, parameter, values, guess, span)
+    else:
+        problem, first = _cycle(
+            system, scheme, parameter, section, period, count, guess, values, span
+        )
+    return _traced(problem, first, options, direction, None if period is not None else section)
+
+
+def _traced(
+    problem: Cycles | Equilibria,
+    first: np.ndarray,
+    options: Options,
+    direction: str,
+    section: str | None,
+) -> Branch:
+    """Return the branch through the first point, in one direction or in both."""
+    start = _start(problem, first, options)
+    forward = backward = None
+    if direction in ("both", "down"):
+        backward = trace(problem, Node(start.w, -start.tangent, start.at), options)
+        problem.restart()
+    if direction != "down" and not (backward and backward.reason == CLOSED):
+        forward = trace(problem, start, options)
+    if backward is None or forward is None:
+        only = forward or backward
+        assert only is not None
+        return assembled(problem, None, only, options, section)
+    return assembled(problem, backward, forward, options, section)
+
+
+def _range(
+    system: System, parameter: str, over: Sequence[float] | None, values: np.ndarray
+) -> tuple[float, float]:
+    """Return the checked range of the parameter."""
+    names = list(system.parameters)
+    if parameter not in names:
+        raise BadValue(
+            f"'{system.name}' has no parameter {parameter!r} to follow a branch by."
+            f"{suggest(parameter, names)}"
+        )
+    param = system.parameters[parameter]
+    if over is None:
+        over = (param.low, param.high)
+    if len(over) != 2:
+        raise BadValue(f"over = {over!r} must be the two ends (low, high) of the range.")
+    low, high = (number(x, "an end of over", param.unit) for x in over)
+    own = float(values[names.index(parameter)])
+    if not low < high:
+        raise BadValue(f"over = ({low:g}, {high:g}): the first end must be below the second.")
+    if not low <= own <= high:
+        raise BadValue(
+            f"The branch begins at {parameter} = {own:g}, outside over = ({low:g}, {high:g}): "
+            f"give {parameter} a value inside, or widen the range."
+        )
+    return low, high
+
+
+def _start(problem: Cycles | Equilibria, u: np.ndarray, options: Options) -> Node:
+    """Return the first point, its tangent towards larger values of the parameter."""
+    plane = np.zeros(len(u))
+    plane[-1] = 1.0
+    done = correct(problem, u / problem.scale, plane, options.tol, most=20)
+    if done is None:
+        size = problem.evaluate(u, full=False).size
+        raise StepFailed(
+            f"Newton's method finds no {problem.kind} of '{problem.system.name}' from this guess: "
+            f"its residual is {size:.3g}. A guess nearer to one may lead there.",
+            None,
+        )
+    return done[0]
+
+
+def _equilibrium(
+    system: System, parameter: str, values: np.ndarray, guess: Guess | None, span: float
+) -> tuple[Equilibria, np.ndarray]:
+    formulas_of(system)  # which refuses what has no equilibria
+    names = system._state_names()
+    if guess is None:
+        x = np.array(_model_start(system, values), float)
+    elif isinstance(guess, dict):
+        x = np.array(_model_start(system, values), float)
+        for name, value in guess.items():
+            if name not in names:
+                raise BadValue(f"guess: there is no state {name!r}.{suggest(name, names)}")
+            x[names.index(name)] = number(value, f"guess of {name}")
+    else:
+        x = np.atleast_1d(np.asarray(guess, float))
+    if len(x) != len(names):
+        raise BadValue(
+            f"The guess needs {len(names)} numbers ({', '.join(names)}), but {len(x)} are given."
+        )
+    problem = Equilibria(system, parameter, values, x, span)
+    return problem, problem.first(x)
+
+
+def _model_start(system: System, values: np.ndarray) -> np.ndarray:
+    x: np.ndarray = EventDriven.compile(system).start(values.tolist())[0]
+    return x
+
+
+def _cycle(
+    system: System,
+    scheme: Chosen | None,
+    parameter: str,
+    section: str | None,
+    period: Value | None,
+    count: int,
+    guess: Guess | None,
+    values: np.ndarray,
+    span: float,
+) -> tuple[Cycles, np.ndarray]:
+    """Return the problem of cycles, and its unknowns at the first one."""
+    chosen = choose(system, EventDriven(rtol=1e-11, atol=1e-12) if scheme is None else scheme)
+    if not isinstance(chosen, EventDriven):
+        raise NotApplicable(
+            f"{type(chosen).__name__} does not locate events: continuation needs EventDriven."
+        )
+    rho = dict(zip(system.parameters, values.tolist(), strict=True))
+    if period is None and isinstance(system, StepSystem):
+        shot = _settled(system, chosen, str(section), count, guess, rho)
+    else:
+        cycle = limit_cycle(
+            system, chosen, section, period=period, count=count, guess=guess, rho=rho
+        )
+        mode = -1
+        if cycle.map.mode is not None:
+            mode = [m.name for m in cycle.map._hybrid.modes].index(cycle.map.mode)
+        shot = Shot(cycle.x, cycle.period, mode)
+    problem = Cycles(system, chosen, parameter, values, shot, span, period=period, count=count)
+    if period is None:
+        whole = problem._shoot(shot.x, shot.T, slopes=False)
+        shot, _ = problem.middle(whole, shot.mode)
+        problem.begin(shot)
+    if not problem.off_surfaces(shot):
+        raise NotApplicable(
+            f"The cycle of '{system.name}' begins on a closed contact or a slide, off which its "
+            "unknowns would move. Write the system without the coordinate that is held, or with "
+            "another phase of its forcing."
+        )
+    return problem, problem.first(shot)
+
+
+def _settled(
+    system: StepSystem,
+    scheme: EventDriven,
+    section: str,
+    count: int,
+    guess: Guess | None,
+    rho: Numbers,
+) -> Shot:
+    """Return a cycle of a system with step functions, which begins beside its surfaces.
+
+    A run from the guess settles; its last `count` events of the section tell the period.
+    """
+    P = ReturnMap(system, scheme, section, count=count, rho=rho)
+    end = _SETTLES * P.t_max
+    run = simulate(system, scheme, x0=P.start(guess), t_end=end, rho=rho)
+    hits = [e for e in run.located if e.contact == section]
+    if len(hits) <= count:
+        raise BadValue(
+            f"Only {len(hits)} events of {section!r} happen up to t = {end:g} s, so a cycle of "
+            f"{count} is not seen. Another guess may settle on one."
+        )
+    last, peak = hits[-1], np.abs([e.x_plus for e in hits]).max(axis=0) + 1e-12
+    past = [e for e in hits[-1 - count : -_HITS : -1] if e.kind == last.kind]
+    far = [float(np.abs((e.x_plus - last.x_plus) / peak).max()) for e in past]
+    # a slide adds events to a cycle: which state comes back tells where it begins
+    near = [e for e, d in zip(past, far, strict=True) if d < 1.5 * min(far) + _SAME]
+    first = near[0] if near else hits[-1 - count]
+    return Shot(first.x_plus, last.t - first.t)

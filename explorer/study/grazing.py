@@ -1,0 +1,400 @@
+"""Grazing: where a cycle just touches a guard, and the singular term of its return map there.
+
+Let g be the guard, d = -min g the depth to which the cycle would pass it, and a = g'' at the
+minimum. Beside the grazing cycle the map over one period is P(x, p) = smooth part + C d^n. The
+saltation data of the event give C = S Z and n, with S the derivative of the flow from the touch to
+the end of the period and Z the zero-time discontinuity map::
+
+    jump h(x), h = x where the speed is zero    n = 1/2   Z = (h_x - I) f- sqrt(2 / a)
+    f+ is not f-, f+ pushes back (slides)       n = 1     Z = (f+ - f-) / |g_x (f+ - f-)|
+    f+ = f-, but not their derivatives          n = 3/2   Z = -(4/3) sqrt(2 / a) d(f+ - f-)/dg
+
+(di Bernardo, Budd, Champneys, Kowalczyk, *Piecewise-smooth Dynamical Systems*, 2008, ch. 6-8,
+doi:10.1007/978-1-84628-708-4; Nordmark, J. Sound Vib. 145 (1991) 279,
+doi:10.1016/0022-460X(91)90592-8). Runs at growing offsets of the parameter check n and C without
+any derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import sympy as sp
+
+from explorer.errors import BadValue, ExplorerError, NotApplicable
+from explorer.quantities import quantity
+from explorer.results.event import Jump
+from explorer.results.solution import Solution
+from explorer.study import study
+from explorer.study.arclength import Node, approach, correct
+from explorer.study.branch import Branch, BranchPoint
+from explorer.study.cycles import Cycles, cycle_of
+from explorer.study.near_misses import Miss, guards_of
+from explorer.systems import HybridSystem, StepSystem
+
+__all__ = ["Grazing", "grazing"]
+
+_OFFSETS = np.geomspace(1e-6, 1e-4, 13)  # of the parameter's range
+_SMOOTH = 6  # points on the side without events, through which the smooth part is extrapolated
+_SIDE = (4e-4, 2e-4)  # of the range: where the side without the event is entered
+_SAME = 1e-6  # relative to the rates: fields that do not differ
+_AGREES, _ALIKE = 0.03, 0.1  # of the exponent, of the coefficient
+
+
+@study
+@dataclass(frozen=True, repr=False)
+class Grazing:
+    """A grazing cycle and the singular term of its map, P = smooth part + coefficient d^exponent.
+
+    Attributes
+    ----------
+    kind : str
+        "impact" (a jump), "sliding", or "continuous" (both fields agree on the surface).
+    name : str
+        The guard, contact or switching function.
+    parameter, error : float
+        Where the cycle grazes, and the estimated error.
+    exponent : float
+        1/2, 1 or 3/2, from the saltation data.
+    x : (n_x,) the cycle at its start
+    touch : (n_x,), t : float
+        State and time in s at which the guard is touched.
+    curvature : float
+        a = d2g/dt2 there.
+    depth_by_x : (n_x,), depth_by_parameter : float
+        Derivatives of the depth d by the start x and by the parameter.
+    monodromy : (n_x, n_x) of the cycle that does not touch
+    kick : (n_x,)
+        Z, the singular term just behind the touch.
+    coefficient : (n_x,)
+        C = S Z, the same at the end of the period.
+    fitted, fitted_error : float
+        Exponent of |P - smooth part| over the offset of the parameter, and its error bar.
+    amplitude_ratio : float
+        The fitted amplitude over the one that follows from the coefficient.
+    offsets, displacements : (k,) the data of the fit
+    """
+
+    kind: str
+    name: str
+    parameter: float
+    error: float
+    exponent: float
+    x: np.ndarray
+    touch: np.ndarray
+    t: float
+    curvature: float
+    depth_by_x: np.ndarray
+    depth_by_parameter: float
+    monodromy: np.ndarray
+    kick: np.ndarray
+    coefficient: np.ndarray
+    fitted: float
+    fitted_error: float
+    amplitude_ratio: float
+    offsets: np.ndarray = field(repr=False)
+    displacements: np.ndarray = field(repr=False)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the runs confirm it: the exponent within 3 %, the amplitude within 10 %."""
+        agrees = abs(self.fitted - self.exponent) <= _AGREES * self.exponent
+        return bool(agrees and abs(self.amplitude_ratio - 1) <= _ALIKE)
+
+    def __repr__(self) -> str:
+        return (
+            f"Grazing({self.kind} of {self.name!r} at {quantity(self.parameter, '', 9)}: exponent "
+            f"{self.exponent:g}, fitted {self.fitted:.4f} ± {self.fitted_error:.4f}, amplitude "
+            f"{self.amplitude_ratio:.4f} times the predicted one; "
+            f"{'confirmed' if self.ok else 'not confirmed'})"
+        )
+
+
+@study
+def grazing(branch: Branch, point: BranchPoint | None = None) -> Grazing:
+    """Return the normal form of a grazing cycle, checked by runs.
+
+    Parameters
+    ----------
+    branch : Branch
+        Of cycles, from `continuation`.
+    point : BranchPoint, optional
+        Where it grazes; by default the first such point.
+
+    Returns
+    -------
+    Grazing
+
+    Raises
+    ------
+    BadValue
+        The branch has no grazing cycle, or its side without the event is not found.
+    NotApplicable
+        No such normal form: the guard throws the state away at speed zero.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> branch = ex.study.continuation(
+    ...     ex.models.impact_oscillator(), parameter="s", period="2*pi/omega", direction="down",
+    ...     over=(2.6, 3), omega=0.8, s=2.9, c=0.1, guess=[0, 0])
+    >>> found = ex.study.grazing(branch)
+    >>> found.kind, found.exponent, round(found.parameter, 6)  # 1 / |0.36 + 0.08 i|
+    ('impact', 0.5, 2.711631)
+    """
+    if not isinstance(branch, Branch):
+        raise BadValue(f"grazing needs a branch, as study.continuation returns, and no {branch!r}.")
+    problem = branch.problem
+    if not isinstance(problem, Cycles):
+        raise NotApplicable("Equilibria do not graze: give a branch of cycles.")
+    touching = [q for q in branch.points if q.name and _touches(q)]
+    if point is None and not touching:
+        raise BadValue("The branch has no point at which a cycle grazes a guard.")
+    point = touching[0] if point is None else point
+    if not _touches(point):
+        raise BadValue(f"The cycle does not graze at this point, a {point.kind}.")
+    w, node, error = _from_outside(problem, branch, point)
+    return _form(problem, point.name, w, node, max(error, branch.options.tol))
+
+
+def _touches(point: BranchPoint) -> bool:
+    if point.kind == "grazing":
+        return True
+    return point.kind == "sliding" and f"miss {point.name}" in point.node.at.margins
+
+
+def _from_outside(
+    problem: Cycles, branch: Branch, point: BranchPoint
+) -> tuple[np.ndarray, Node, float]:
+    """Return w of the grazing cycle, and the nearest cycle that does not touch the guard."""
+    key = f"miss {point.name}"
+    scale = float(problem.scale[-1])
+    at = point.node.w.copy()
+    at[-1] = point.parameter / scale
+    cycle = cycle_of(point.node)
+    problem.mode = cycle.mode
+    if problem.autonomous:
+        problem.anchor = point.node.w[: problem.n] * problem.scale[: problem.n]
+        problem.along = cycle.run.march.sample(np.zeros(1), slopes=False)[1][0, : problem.n]
+    if not problem.autonomous and len(point.x) == problem.n:
+        at[: problem.n] = point.x / problem.scale[: problem.n]
+    plane = np.zeros(len(at))
+    plane[-1] = 1.0
+    for sign in (1.0, -1.0):
+        nodes = []
+        guess = at
+        for size in _SIDE:
+            done = correct(problem, guess + sign * size * plane, plane, branch.options.tol)
+            if done is None or float(np.linalg.norm(done[0].w - at)) > 200 * size:
+                break
+            nodes.append(done[0])
+        margins = [n.at.margins.get(key, -1.0) for n in nodes]
+        if len(nodes) < len(_SIDE) or not 0 < margins[1] < margins[0]:
+            continue
+        reached = approach(problem, nodes, key, branch.options.tol)
+        if reached is not None:
+            w, path, error = reached
+            return w, path[-1], error
+    raise BadValue(
+        f"Beside {branch.parameter} = {point.parameter:.6g} no cycle is found that just misses "
+        f"{point.name!r}, so the smooth part of the map is not known."
+    )
+
+
+def _form(problem: Cycles, name: str, w: np.ndarray, node: Node, error: float) -> Grazing:
+    """Return the normal form at w; `node` is a cycle beside it, which does not touch."""
+    n, cycle = problem.n, cycle_of(node)
+    miss = next(m for m in cycle.misses if m.name == name)
+    u = w * problem.scale
+    guard = _guard(problem, name)
+    run: Solution = cycle.run
+    S = run.march.slopes_at(np.array([miss.t]))[0, :n]
+    g_x, g_p, side = guard(miss.t, miss.x, run.march.rho)
+    by_x, by_p = -side * (g_x @ S[:, :n]), -side * (float(g_x @ S[:, n]) + g_p)
+    if by_p == 0:
+        raise NotApplicable(
+            f"{problem.parameter} does not change the depth of the touch, to first order."
+        )
+    curvature = _curvature(problem, run, miss, name)
+    offsets, moved, hit = _runs(problem, u, name, np.sign(by_p))
+    kind, exponent, kick = _kick(problem, hit, name, curvature, float(side))
+    after = cycle.monodromy @ np.linalg.pinv(S[:, :n])
+    coefficient = after @ kick
+    sizes = np.linalg.norm(moved / problem.scale[:n], axis=1)
+    fitted, bar, amplitude = _fit(offsets, sizes)
+    predicted = float(np.linalg.norm(coefficient / problem.scale[:n])) * abs(by_p) ** exponent
+    # both amplitudes at the middle of the offsets, so that the error of the exponent does not enter
+    middle = float(np.exp(np.log(offsets).mean()))
+    ratio = amplitude * middle**fitted / (predicted * middle**exponent)
+    return Grazing(
+        kind,
+        name,
+        float(u[-1]),
+        error * float(problem.scale[-1]),
+        exponent,
+        u[:n],
+        miss.x,
+        miss.t,
+        curvature,
+        by_x,
+        by_p,
+        cycle.monodromy,
+        kick,
+        coefficient,
+        fitted,
+        bar,
+        ratio,
+        offsets,
+        sizes,
+    )
+
+
+def _guard(problem: Cycles, name: str) -> Callable[..., tuple[np.ndarray, float, int]]:
+    """Return a function of t, x, rho: derivatives by x and the parameter, and the free side."""
+    system = problem.system
+    x = [sp.Symbol(s) for s in system._state_names()]
+    rho = [sp.Symbol(s) for s in system.parameters]
+    g, given_side = next((q[3], q[2]) for q in guards_of(system) if q[0] == name)
+    value = sp.lambdify([system.t, x, rho], g)
+    slopes = sp.lambdify([system.t, x, rho], [g.diff(s) for s in x])
+    by_p = sp.lambdify([system.t, x, rho], g.diff(rho[problem.place]))
+
+    def at(t: float, state: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, float, int]:
+        side = given_side or (1 if value(t, state, r) > 0 else -1)
+        return np.array(slopes(t, state, r), float), float(by_p(t, state, r)), side
+
+    return at
+
+
+def _curvature(problem: Cycles, run: Solution, miss: Miss, name: str) -> float:
+    """Return the second derivative of the guard in time at its extremum, away from zero."""
+    guard = next(g for g in problem.misses.guards if g.name == name)
+    step = 1e-4 * float(run.march.t_last)
+    rates = []
+    for t in (miss.t - step, miss.t + step):
+        y, dy, _ = run.march.sample(np.array([t]), slopes=False)
+        x, dx = y[0, : problem.n], dy[0, : problem.n]
+        rates.append(float(guard.rate(t, x, run.march.rho, dx)))
+    return abs(rates[1] - rates[0]) / (2 * step)
+
+
+def _runs(
+    problem: Cycles, u: np.ndarray, name: str, sign: float
+) -> tuple[np.ndarray, np.ndarray, Solution]:
+    """Return offsets of the parameter, P less its smooth part (k, n), and a run that hits."""
+    n, span, p = problem.n, float(problem.scale[-1]), float(u[-1])
+
+    def end(offset: float) -> tuple[np.ndarray, bool, Solution]:
+        x, T = problem._split(np.array([*u[:-1], p + offset]))
+        run = problem._shoot(x, T)
+        hits = sum(e.contact == name for e in run.located)
+        return run.march.end()[1], hits > usual, run
+
+    usual = -1
+    step = float(_OFFSETS[-1]) * span
+    outside = -sign * step * np.arange(1, _SMOOTH + 1)
+    usual = sum(e.contact == name for e in end(float(outside[-1]))[2].located)
+    rest = np.array([end(float(q))[0] for q in outside])
+    offsets, moved, hit = [], [], None
+    for size in _OFFSETS * span:
+        try:
+            state, hits, run = end(sign * size)
+        except ExplorerError:
+            continue
+        if not hits:
+            continue
+        smooth = _lagrange(outside / step, rest, sign * size / step)
+        offsets.append(size)
+        moved.append(state - smooth)
+        hit = hit or run
+    if hit is None or len(offsets) < 6:
+        raise BadValue(f"On neither side of the grazing cycle do its neighbours meet {name!r}.")
+    return np.array(offsets), np.array(moved).reshape(-1, n), hit
+
+
+def _lagrange(x: np.ndarray, y: np.ndarray, at: float) -> np.ndarray:
+    weights = [np.prod([(at - b) / (a - b) for b in x if b != a]) for a in x]
+    return np.asarray(np.array(weights) @ y)
+
+
+def _kick(
+    problem: Cycles, hit: Solution, name: str, curvature: float, side: float
+) -> tuple[str, float, np.ndarray]:
+    """Return the kind, the exponent and Z from the saltation of an event that almost grazes."""
+    n = problem.n
+    events = [k for k, e in enumerate(hit.located) if e.contact == name]
+    k = min(events, key=lambda i: abs(hit.located[i].slope))
+    jump: Jump = hit.march.jump(k)
+    before, after = jump.f_minus[:n], jump.f_plus[:n]
+    thrown = (jump.h_x - np.eye(n)) @ before
+    size = float(np.abs(before).max())
+    if float(np.abs(thrown).max()) > _SAME * size:
+        # x- = touch - f v / a: where the speed v is zero there is no jump
+        return "impact", 0.5, -thrown * np.sqrt(2 / curvature)
+    step = after - before
+    if hit.located[k].kind == "slides":
+        step = _other_side(problem, jump, name, side) - before
+        return "sliding", 1.0, step / abs(float(jump.r_x @ step))
+    if float(np.abs(step).max()) > 1e-2 * size:
+        raise NotApplicable(
+            f"Behind {name!r} another field carries the state away at once: the map jumps there, "
+            "and has no normal form of grazing."
+        )
+    slope = _difference(problem, jump, name, side)
+    return "continuous", 1.5, -side * (4 / 3) * np.sqrt(2 / curvature) * slope
+
+
+def _fields(problem: Cycles, name: str, side: float) -> tuple[list[sp.Expr], list[sp.Expr]]:
+    """Return the fields on the side of the cycle, and on the other side."""
+    system = problem.system
+    if isinstance(system, StepSystem):
+        switch = next(s for s in system.switches if s.name == name)
+        own = 1 if side > 0 else 0
+        if len(system.switches) > 1:
+            raise NotApplicable("The coefficient is known for one switching function only.")
+        both = [[f.subs(switch.alpha, a) for f in system.f] for a in (own, 1 - own)]
+        return both[0], both[1]
+    if isinstance(system, HybridSystem):
+        guard = next(g for g in system.guards if g.name == name)
+        return list(system.modes[guard.mode].flow), list(system.modes[guard.to].flow)
+    raise NotApplicable(f"'{system.name}' has no fields on two sides of {name!r}.")
+
+
+def _given(problem: Cycles, jump: Jump) -> dict[sp.Symbol, float]:
+    names = [*problem.system._state_names(), *problem.system.parameters]
+    values = [*jump.y[: problem.n].tolist(), *problem.rho.tolist()]
+    found = {sp.Symbol(k): v for k, v in zip(names, values, strict=True)}
+    return found | {problem.system.t: jump.t}
+
+
+def _other_side(problem: Cycles, jump: Jump, name: str, side: float) -> np.ndarray:
+    given = _given(problem, jump)
+    return np.array([float(f.subs(given)) for f in _fields(problem, name, side)[1]])
+
+
+def _difference(problem: Cycles, jump: Jump, name: str, side: float) -> np.ndarray:
+    """Return d(f+ - f-)/dg behind a surface on which both agree: (f+ - f-)_x = E g_x."""
+    own, other = _fields(problem, name, side)
+    x = [sp.Symbol(s) for s in problem.system._state_names()]
+    given = _given(problem, jump)
+    D = sp.Matrix([b - a for a, b in zip(own, other, strict=True)]).jacobian(x).subs(given)
+    g_x = jump.r_x
+    slope: np.ndarray = np.array(D, float) @ g_x / float(g_x @ g_x)
+    return slope
+
+
+def _fit(offsets: np.ndarray, sizes: np.ndarray) -> tuple[float, float, float]:
+    """Return exponent, error bar and amplitude of sizes = A offset^n (1 + c sqrt(offset)).
+
+    The bar is twice the standard error, or the change of the exponent by the last term if larger.
+    """
+    x, y = np.log(offsets), np.log(sizes)
+    terms = np.column_stack([np.ones_like(x), x, np.sqrt(offsets / offsets[-1])])
+    full, *_ = np.linalg.lstsq(terms, y, rcond=None)
+    spare = y - terms @ full
+    covariance = np.linalg.inv(terms.T @ terms) * float(spare @ spare) / (len(x) - 3)
+    low, _ = np.linalg.lstsq(terms[:, :2], y, rcond=None)[:2]
+    bar = max(2 * float(np.sqrt(covariance[1, 1])), 0.5 * abs(float(low[1] - full[1])))
+    return float(full[1]), bar, float(np.exp(full[0]))

@@ -1,0 +1,245 @@
+"""Orbit diagram: the points of a section over one parameter, after transients.
+
+Brute force: at each value the motion is run until transients have died out, and what remains is
+drawn. With continuation a value begins where the one before has ended, so that one attractor is
+followed; up and down together show where several coexist (Leine and Nijmeijer, *Dynamics and
+Bifurcations of Non-Smooth Mechanical Systems*, 2004).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from explorer.dispatch.choose import choose, numbers_of
+from explorer.errors import BadValue, suggest
+from explorer.study import study
+from explorer.study.asked import Chosen
+from explorer.study.over import Axes, Axis, Over
+from explorer.study.parts import Stop, cores, run_chain, run_parts
+from explorer.study.question import Question
+from explorer.study.section import Section
+from explorer.study.sweep import check_size, usual
+from explorer.study.swept import Sweep
+from explorer.systems import System, check_system
+from explorer.types import Numbers, Value
+
+__all__ = ["OrbitDiagram", "orbit_diagram"]
+
+_WAYS = {"up": ("up",), "down": ("down",), "both": ("up", "down"), "none": ("none",)}
+
+
+@study
+@dataclass(frozen=True, repr=False)
+class OrbitDiagram:
+    """Points of a section over one parameter.
+
+    Attributes
+    ----------
+    branches : dict of Sweep
+        By the way in which the parameter was followed, "up" or "down", or "none" of them.
+    seconds : float
+        How long it took.
+    """
+
+    branches: dict[str, Sweep] = field(repr=False)
+    seconds: float = 0.0
+
+    @property
+    def first(self) -> Sweep:
+        """The first branch."""
+        return next(iter(self.branches.values()))
+
+    @property
+    def system(self) -> System:
+        """The system."""
+        return self.first.system
+
+    @property
+    def by(self) -> str:
+        """The parameter or start that varies."""
+        return self.first.question.axes.axes[0].label
+
+    def dots(self, state: str, way: str | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the parameter and a state of all points, (k,) both; of one branch or of all.
+
+        Raises
+        ------
+        BadValue
+            There is no such state or branch.
+        """
+        if way is not None and way not in self.branches:
+            raise BadValue(f"There is no branch {way!r}.{suggest(way, self.branches)}")
+        at, found = [], []
+        for name, branch in self.branches.items():
+            if way not in (None, name):
+                continue
+            x = branch.points[..., branch.place(state)]
+            there = ~np.isnan(x)
+            at.append(np.broadcast_to(branch.axes[self.by][:, None], x.shape)[there])
+            found.append(x[there])
+        return np.concatenate(at), np.concatenate(found)
+
+    def __repr__(self) -> str:
+        runs = sum(branch.ok.size for branch in self.branches.values())
+        good = sum(int(branch.ok.sum()) for branch in self.branches.values())
+        dots = len(self.dots(self.first.states[0])[0])
+        return (
+            f"OrbitDiagram of {self.system.name!r} over {self.by}, {', '.join(self.branches)}: "
+            f"{dots} points; {good} of {runs} runs have numbers"
+        )
+
+
+@study
+def orbit_diagram(
+    system: System,
+    scheme: Chosen | None = None,
+    *,
+    over: Over | None = None,
+    section: Section | None = None,
+    transient: Value = 200,
+    points: int = 100,
+    t_end: Value | None = None,
+    continuation: str = "up",
+    stop: Stop | None = None,
+    progress: bool = True,
+    rho: Numbers | None = None,
+    **parameters: float,
+) -> OrbitDiagram:
+    """Run a system for many values of one parameter; return what the section has behind transients.
+
+    Parameters
+    ----------
+    system, scheme : as `sweep` takes them
+    over : dict
+        One parameter by name, and its values (k,).
+    section : Section
+        By a period or by an event; of a map none, its points are its iterates.
+    transient, points : int
+        Of a map: how many iterates are left out, and how many are kept of each value. Of a section
+        by its period: how many periods are left out, and how many points are kept of
+        each value. Of a section by an event `transient` is a time in s or a formula of the
+        parameters, and `points` the most that are kept.
+    t_end : float or formula, optional
+        Of a section by an event: the end of a run in s, by default that of the system. In a driven
+        system it should be a whole number of periods, so that continuation keeps the phase.
+    continuation : str
+        "up", "down": each value begins where the one before has ended; "both" ways, at the same
+        time; "none": each value begins at the start of the model, on all cores. A value that fails
+        is followed by one from the start of the model.
+    stop, progress, rho, **parameters : as `sweep` takes them
+
+    Returns
+    -------
+    OrbitDiagram
+
+    Raises
+    ------
+    BadValue, BadModel, NotApplicable
+        The arguments are inconsistent; the diagram is too large.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import explorer as ex
+    >>> stop = ex.study.Section(period="2*pi/omega")
+    >>> oscillator = ex.models.impact_oscillator()
+    >>> over = {"omega": np.linspace(2.6, 2.7, 3)}
+    >>> found = ex.study.orbit_diagram(
+    ...     oscillator, over=over, section=stop, transient=20, points=8, s=0
+    ... )
+    >>> found
+    OrbitDiagram of 'impact oscillator' over omega, up: 24 points; 3 of 3 runs have numbers
+    """
+    check_system(system)
+    section = _section(system, section)
+    if continuation not in _WAYS:
+        raise BadValue(
+            f"continuation = {continuation!r} must be one of {', '.join(_WAYS)}."
+            f"{suggest(continuation, _WAYS)}"
+        )
+    if isinstance(points, bool) or points != int(points) or points < 1:
+        raise BadValue(f"points = {points!r} must be a whole number from 1.")
+    if section.period is not None:
+        if isinstance(transient, bool | str) or transient != int(transient) or transient < 0:
+            raise BadValue(
+                f"transient = {transient!r} must be a whole number of periods of the section."
+            )
+        if t_end is not None:
+            raise BadValue("t_end follows from transient and points, which count periods.")
+        t_end, transient = (
+            f"{n} * ({section.period})"
+            for n in (int(transient) + int(points) + (section.phase > 0), int(transient))
+        )
+    section = dataclasses.replace(section, most=int(points))
+    chosen = choose(system, usual(system) if scheme is None else scheme)
+    axes = Axes.of(system, over)
+    if len(axes.axes) != 1 or len(axes.axes[0].names) != 1:
+        raise BadValue("An orbit diagram is over one parameter: use sweep for several.")
+    given = {**(rho or {}), **parameters}
+    question = Question(
+        system,
+        chosen,
+        tuple(numbers_of(system, chosen, given)),
+        axes,
+        system.t_end if t_end is None else t_end,
+        transient,
+        section,
+    )
+    check_size(question, cores() if continuation in ("both", "none") else 1)
+    return _diagram(question, _WAYS[continuation], stop, progress)
+
+
+def _section(system: System, section: object) -> Section:
+    """Return the section; that of a map has all iterates.
+
+    Raises
+    ------
+    BadValue
+    """
+    if system.discrete and section is None:
+        return Section(period=1)
+    if system.discrete:
+        raise BadValue(
+            f"'{system.name}' is a map, and a section is of a flow: each iterate is a point "
+            "already. Leave section out; transient and points count iterates."
+        )
+    if not isinstance(section, Section):
+        raise BadValue(
+            f"section = {section!r} must be a Section: write Section(period='2*pi/omega') or "
+            "Section(event='stop')."
+        )
+    return section
+
+
+def _diagram(
+    question: Question, ways: tuple[str, ...], stop: Stop | None, progress: bool
+) -> OrbitDiagram:
+    """Return the diagram; both ways run at the same time."""
+    begin = time.perf_counter()
+    if ways == ("none",):
+        found = Sweep(question, run_parts(question, progress=progress, stop=stop))
+        return OrbitDiagram({"none": found}, time.perf_counter() - begin)
+    asked = [_followed(question, way) for way in ways]
+    asked[0].run(0, 1)  # compiles, once
+    with ThreadPoolExecutor(len(asked)) as pool:
+        futures = [
+            pool.submit(run_chain, one, progress=progress and k == 0, stop=stop)
+            for k, one in enumerate(asked)
+        ]
+        answers = [future.result() for future in futures]
+    branches = map(Sweep, asked, answers)
+    return OrbitDiagram(dict(zip(ways, branches, strict=True)), time.perf_counter() - begin)
+
+
+def _followed(question: Question, way: str) -> Question:
+    """Return the question whose values rise or fall, each from the end of the one before."""
+    axis = question.axes.axes[0]
+    values = np.sort(axis.values, axis=0)
+    ordered = Axis(axis.names, axis.units, values if way == "up" else values[::-1].copy())
+    axes = dataclasses.replace(question.axes, axes=(ordered,))
+    return dataclasses.replace(question, axes=axes, chained=True)

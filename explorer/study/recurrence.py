@@ -1,0 +1,91 @@
+"""When the points of a run on a section recur: a period, or a set that is visited again and again.
+
+Nothing here runs a system. Distances are in parts of a scale of each state.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["Found", "apart", "cloud", "nearest", "period"]
+
+_LONGEST = 64  # periods that are looked for
+_TIMES = 3  # a period must be seen so often
+_SPREAD = (0.8, 1.25)  # what the second half of a set may have of the spread of the first one
+_COVERED = 0.95  # part of the points that lie next to others
+_AWAY = 0.1  # how far, in parts of the scale
+
+
+class Found(NamedTuple):
+    """Points that recur.
+
+    Attributes
+    ----------
+    period : int
+        How many points, 0: no period.
+    points : (m, n_x)
+    drift : (n_x,)
+        How far they are from where they were one period before; without a period, how far 95 % of
+        them at most are from an earlier one.
+    residual : float
+        The largest of these, in parts of the scale.
+    """
+
+    period: int
+    points: np.ndarray
+    drift: np.ndarray
+    residual: float
+
+
+def period(points: np.ndarray, scale: np.ndarray, tol: float, sure: float) -> Found | None:
+    """Return the shortest period of the last points (k, n_x), or None.
+
+    A run that still creeps has none: what is left of its way, the sum of a geometric series of its
+    returns, must be within ten times `tol`, unless the returns are below `sure`.
+    """
+    k = len(points)
+    for p in range(1, min(_LONGEST, k // _TIMES) + 1):
+        gaps = np.abs(points[p:] - points[:-p]) / scale
+        ends = gaps[-p:].max()
+        if not ends <= tol:
+            continue
+        if ends > sure:
+            back = (k - p) // 2 // p  # returns ago
+            before = gaps[len(gaps) - p - back * p : len(gaps) - back * p].max()
+            if back < 1 or not ends < before:
+                continue
+            left = ends / (1 - (ends / before) ** (1 / back))
+            if left > 10 * tol:
+                continue
+        drift = np.abs(points[-p:] - points[-2 * p : -p]).max(axis=0)
+        return Found(p, points[-p:].copy(), drift, float(ends))
+    return None
+
+
+def cloud(points: np.ndarray, scale: np.ndarray) -> Found | None:
+    """Return all points (k, n_x) if both halves lie next to each other, as wide; or None."""
+    k = len(points) // 2
+    if k < 20:
+        return None
+    one, two = points[-2 * k : -k] / scale, points[-k:] / scale
+    wide = [part.std(axis=0).max() for part in (one, two)]
+    if not _SPREAD[0] * wide[0] <= wide[1] <= _SPREAD[1] * wide[0]:
+        return None
+    forth, back = nearest(two, one), nearest(one, two)
+    away = max(float(np.quantile(d, _COVERED)) for d in (forth, back))
+    if not away <= _AWAY:
+        return None
+    return Found(0, points[-2 * k :].copy(), away * scale, away)
+
+
+def nearest(points: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return the distance of each point (k, n) from the nearest of others (m, n), (k,)."""
+    gaps = points[:, None, :] - others[None, :, :]
+    return np.asarray(np.sqrt((gaps**2).sum(axis=2)).min(axis=1))
+
+
+def apart(one: np.ndarray, other: np.ndarray, scale: np.ndarray) -> float:
+    """Return the least distance of two sets of points, in parts of the scale."""
+    return float(nearest(one / scale, other / scale).min())
