@@ -185,7 +185,7 @@ def replanned(
         way = _detour(pipeline, plan, begin.w, fitting, p, most)
         if way is not None:
             return way, "on a detour"
-    return outcome, "not found"
+    return outcome, "not found" if outcome.status != "stopped" else ""
 
 
 def _detour(

@@ -149,10 +149,22 @@ class Course:
         """Return a formula (n_t,) on rows; its parameters are the true ones."""
         task = self.plan.task
         rho = self.plan.rho | dict(self.disturbance.parameters)
-        known = [task.system.t, *states_of(task.system), *map(sp.Symbol, task.control_names)]
+        z = self._algebraic(t, x, u, rho)
+        controls = map(sp.Symbol, task.control_names)
+        known = [task.system.t, *states_of(task.system), *controls, *task.relation.z]
         fixed = sp.sympify(formula).xreplace({sp.Symbol(k): v for k, v in rho.items()})
-        value = sp.lambdify(known, fixed)(t, *x.T, *u.T)
+        value = sp.lambdify(known, fixed)(t, *x.T, *u.T, *z.T)
         return np.broadcast_to(np.asarray(value, float), t.shape)
+
+    def _algebraic(
+        self, t: np.ndarray, x: np.ndarray, u: np.ndarray, rho: dict[str, float]
+    ) -> np.ndarray:
+        """Return the algebraic variables (n_t, n_z) on rows, from those of the plan."""
+        relation = self.plan.relation
+        if not relation:
+            return np.zeros((t.size, 0))
+        given = rho | dict(zip(self.plan.task.control_names, u.T, strict=True))
+        return relation.solve(t, x, given, relation.near(t))
 
     def __repr__(self) -> str:
         span = f"up to {quantity(self.instants[-1], self.plan.task.system.time_unit)}"

@@ -21,7 +21,7 @@ behind it comes from the interval linearised in the mode that follows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -92,7 +92,7 @@ class Feedback:
         there, gain, status = self.x[k], self.K[k], "feedback"
         if mode is not None and mode != self.modes[k] and (k, mode) in self.beside:
             (there, gain), status = self.beside[k, mode], "mode matched"
-        low, high = self.plan.task.limits[1].T
+        low, high = self.plan.task.control_limits[min(k, len(self.u) - 1)].T
         u = np.clip(self.u[k] - gain @ (x - there), low, high)
         length = float(self.plan.t[k + 1] - self.plan.t[k])
         return Decision(u, length, status)
@@ -134,13 +134,14 @@ def feedback(
     n_x, n_u = plan.x.shape[1], plan.u.shape[1]
     usual_x = 1 / np.maximum(np.ptp(plan.x, axis=0), 1e-3) ** 2
     low, high = plan.task.limits[1].T
-    bounded = np.isfinite(high - low)
+    bounded = np.isfinite(high - low) & (high > low)
     used = np.where(bounded, np.where(bounded, high - low, 0.0) / 2, np.ptp(plan.u, axis=0))
     usual_u = 1 / np.maximum(used, 1e-3) ** 2
     Q_ = _weight("Q", usual_x if Q is None else Q, n_x, "states")
     R_ = _weight("R", usual_u if R is None else R, n_u, "controls", definite=True)
     Qf_ = 10 * Q_ if Qf is None else _weight("Qf", Qf, n_x, "states")
-    intervals = linearized(plan)
+    chosen = ~np.isin(plan.task.control_names, [*plan.task.stages_of])
+    intervals = [_deciding(one, chosen) for one in linearized(plan)]
     N = len(intervals)
     K, P = np.zeros((N, n_u, n_x)), np.zeros((N + 1, n_x, n_x))
     P[N] = Qf_
@@ -150,7 +151,8 @@ def feedback(
         P[k] = Q_ + one.A.T @ P[k + 1] @ (one.A - one.B @ K[k])
         P[k] = 0.5 * (P[k] + P[k].T)
     beside = {
-        (one.k, one.mode): (one.x, _beside(one, K, P, R_)) for one in extensions(plan, intervals)
+        (one.k, one.mode): (one.x, _beside(one, K, P, R_, chosen))
+        for one in extensions(plan, intervals)
     }
     return Feedback(
         plan,
@@ -165,14 +167,21 @@ def feedback(
     )
 
 
+def _deciding(interval: Interval, chosen: np.ndarray) -> Interval:
+    """Return an interval in which feedback decides on some controls; the others stay as planned."""
+    return replace(interval, B=interval.B * chosen)
+
+
 def _gain(A: np.ndarray, B: np.ndarray, P: np.ndarray, R: np.ndarray) -> np.ndarray:
     return np.asarray(np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A))
 
 
-def _beside(one: Extension, K: np.ndarray, P: np.ndarray, R: np.ndarray) -> np.ndarray:
+def _beside(
+    one: Extension, K: np.ndarray, P: np.ndarray, R: np.ndarray, chosen: np.ndarray
+) -> np.ndarray:
     """Return the gain of a state in another mode than that of the plan."""
     if isinstance(one.after, Interval):
-        return _gain(one.after.A, one.after.B, P[one.k + 1], R)
+        return _gain(one.after.A, _deciding(one.after, chosen).B, P[one.k + 1], R)
     return np.asarray(K[one.k] @ one.after)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import sympy as sp
 
+from explorer.control.algebraic import Relation
 from explorer.derivatives import sensitivity
 from explorer.dispatch.simulate import simulate
 from explorer.errors import ModelWarning
@@ -24,24 +25,27 @@ class Flows:
     ----------
     system : HybridSystem
         Made once for each system: a copy whose time is begin + way t.
+    relation : Relation
+        Its algebraic variables, which are eliminated.
     """
 
-    def __init__(self, system: HybridSystem) -> None:
+    def __init__(self, system: HybridSystem, relation: Relation) -> None:
         self.begin, self.way = "t_begin", "t_way"
         while {self.begin, self.way} & {*system.symbols()}:
             self.begin, self.way = self.begin + "_", self.way + "_"
-        if "flows of modes" not in system.made:
-            system.made["flows of modes"] = self._copy(system)
-        self.copy: HybridSystem = system.made["flows of modes"]
+        key = f"flows of modes {relation.key}"
+        if key not in system.made:
+            system.made[key] = self._copy(system, relation)
+        self.copy: HybridSystem = system.made[key]
 
-    def _copy(self, system: HybridSystem) -> HybridSystem:
+    def _copy(self, system: HybridSystem, relation: Relation) -> HybridSystem:
         begin, way = sp.symbols((self.begin, self.way))
         names = dict.fromkeys((self.begin, self.way, *system.parameters), 0.0)
         copy = HybridSystem(system.name, list(system.coordinates), params=names)
         for mode in system.modes:
-            copy.mode(
-                mode.name, [way * f.xreplace({system.t: begin + way * system.t}) for f in mode.flow]
-            )
+            flow = [relation.without(f) for f in mode.flow]
+            late = {system.t: begin + way * system.t}
+            copy.mode(mode.name, [way * f.xreplace(late) for f in flow])
         copy.start(x=[0] * system.n, t_end=system.t_end, h=system.h)
         return copy
 

@@ -68,7 +68,8 @@ def follow(
     least = float(np.diff(plan.t[first:]).max())
     disturbance.check(system, task.control_names, end)
     given = plan.begun[first] if x0 is None else task.start(x0, plan.rho)[0]
-    plant = Plant(system, task.control_names, plan.rho | dict(disturbance.parameters), least)
+    rho = plan.rho | dict(disturbance.parameters)
+    plant = Plant(system, task.control_names, rho, least, plan.relation)
     loop = _OpenLoop(plan) if controller is None else controller.begin(plan)
     steps = None if recedes else len(plan.u)
     run = _Run(plan, plant, disturbance, loop, end if recedes or t_end else np.inf, steps)

@@ -63,7 +63,7 @@ class Guards:
 
     def values(self, t: float, x: np.ndarray, rho: Mapping[str, float]) -> list[np.ndarray]:
         """Return d r, the conditions, the resets; of a contact gap, its rate and slip."""
-        found = self.function(t, *x, *(rho[k] for k in self.names))
+        found = self.function(t, *x, *(rho.get(k, 0.0) for k in self.names))
         return [np.asarray(one, float) for one in found]
 
     def crossed(

@@ -10,7 +10,7 @@ import numpy as np
 from explorer.control.flows import Flows
 from explorer.control.replay import Exact
 from explorer.control.solved import Solved
-from explorer.control.states import rows_of, slopes_of, start_of, states_of
+from explorer.control.states import slopes_of, start_of, states_of
 from explorer.derivatives import Sensitivity, sensitivity
 from explorer.errors import BadValue, ExplorerError
 from explorer.quantities import quantity
@@ -84,7 +84,7 @@ def linearized(plan: Solved) -> list[Interval]:
     BadValue
         An interval that cannot be simulated.
     """
-    exact = Exact(plan.task.system, float(plan.t[-1] - plan.t[0]) / len(plan.u))
+    exact = Exact(plan.task.system, float(plan.t[-1] - plan.t[0]) / len(plan.u), plan.relation)
     return [_interval(plan, exact, k) for k in range(len(plan.u))]
 
 
@@ -96,7 +96,7 @@ def _interval(plan: Solved, exact: Exact, k: int) -> Interval:
         return Interval(np.eye(n_x), np.zeros((n_x, n_u)))
     mode = plan.modes[k] if plan.modes else None
     last = plan.modes[k + 1] if k + 1 < len(plan.modes) else None
-    for part in (1.0, 1 + _BESIDE, 1 - _BESIDE):
+    for part in () if exact.relation.moving else (1.0, 1 + _BESIDE, 1 - _BESIDE):
         try:
             found = _sensitivity(plan, exact, k, part * length, plan.begun[k], mode)
         except ExplorerError:
@@ -150,7 +150,8 @@ def _quotients(plan: Solved, exact: Exact, k: int, length: float, mode: int | No
     """Return an interval by central differences of exact runs.
 
     Where it begins on a surface, or an event is on its end: deviations to both sides do not see the
-    same sequence, and the mean of both slopes is what a linear feedback can use.
+    same sequence, and the mean of both slopes is what a linear feedback can use. And where the
+    simulation has algebraic variables as states, whose start moves with the others.
     """
     names = plan.task.control_names
     x, u = plan.begun[k], plan.u[k]
@@ -169,7 +170,7 @@ def _quotients(plan: Solved, exact: Exact, k: int, length: float, mode: int | No
                     f"Interval {k} of the plan, from {quantity(plan.t[k], 's')}, cannot be "
                     f"linearised: beside the plan its simulation stops. {why}"
                 )
-            ends.append(rows_of(run)[-1])
+            ends.append(exact.rows(run)[-1])
         columns.append((ends[0] - ends[1]) / (2 * size))
     S = np.column_stack(columns)
     return Interval(S[:, : len(x)], S[:, len(x) :])
@@ -180,7 +181,7 @@ def extensions(plan: Solved, intervals: Sequence[Interval]) -> Iterator[Extensio
     system = plan.task.system
     if not isinstance(system, HybridSystem) or not any(one.passages for one in intervals):
         return
-    flows = Flows(system)
+    flows = Flows(system, plan.relation)
     for k, one in enumerate(intervals):
         begin, end = float(plan.t[k]), float(plan.t[k + 1])
         values = plan.rho | dict(zip(plan.task.control_names, plan.u[k].tolist(), strict=True))

@@ -12,15 +12,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from explorer.arguments import a, checked
-from explorer.control.compiled_task import guessed_modes, pipeline, point
+from explorer.arguments import a, checked, items, mapping
+from explorer.control.compiled_task import pipeline
+from explorer.control.finite import check_finite
+from explorer.control.guess import guessed_modes, point
+from explorer.control.options import MOST_STAGES, whole
 from explorer.control.plan import Plan, finished
 from explorer.control.problem import OptimalControlProblem
 from explorer.errors import BadValue
 from explorer.parameters import number
 from explorer.progress import Progress
-from explorer.transcription.outcome import Outcome, Settings
+from explorer.transcription.halt import watched
+from explorer.transcription.outcome import SOLVED, Outcome, Settings
+from explorer.transcription.pipeline import Pipeline
+from explorer.transcription.polish import polish
 from explorer.transcription.program import Program
+from explorer.transcription.solver import Halted
 from explorer.types import Reals
 
 __all__ = ["optimize"]
@@ -39,6 +46,7 @@ def optimize(
     max_iter: int = 1000,
     max_neighbours: int = 60,
     sigmas: Sequence[float] | None = None,
+    seconds: float | None = None,
     progress: bool = True,
     rho: Mapping[str, float] | None = None,
     **parameters: float,
@@ -50,7 +58,9 @@ def optimize(
     task : OptimalControlProblem
     guess : (intervals + 1, n_x) float, dict or Plan, optional
         States at the ends of the control intervals; or a dict of "x", "u" (intervals, n_u),
-        "t_end" and "modes", a name for each interval: a mode of a hybrid system, or what a contact
+        "t_end", "unknowns", a value by name, "algebraic", a value or (intervals + 1,) values by
+        name, and "modes", a name for each interval: a mode of a
+        hybrid system, or what a contact
         does ("open", "closed" or "stick", "forward", "backward", and "bounce" for open since an
         impact), a tuple for several contacts. Without them a homotopy finds the sequence. By
         default the states go straight to the target, where it is known.
@@ -63,11 +73,15 @@ def optimize(
         Of the random starts.
     max_iter, max_neighbours : int
         Limits: iterations of a solve, and sequences beside a plan that are solved. At a limit the
-        best plan is returned with its status.
+        best plan is returned with its status. With contacts these sequences together take no more
+        than three quarters of the iterations of the homotopy, or 300; the message tells it.
     sigmas : sequence of float, optional
         Bounds of the products in the homotopy, in order; by default 1, 1e-2, 1e-4, 1e-6. Slower
         ones find more where many surfaces meet. If no sequence of active sets is solved then, the
         plan of the last one is returned, "not converged": its products are below it.
+    seconds : float, optional
+        A time limit. At the limit, and at an interrupt from the keyboard, the search stops within
+        the solve that runs, and the best plan is returned.
     progress : bool
         Whether to show a progress bar when it takes long.
     rho, **parameters
@@ -76,8 +90,9 @@ def optimize(
     Returns
     -------
     Plan
-        Its status says what it is. A search that is interrupted from the keyboard returns its best
-        plan so far.
+        Its status says what it is; "stopped" where the search ended too early for more. Where the
+        exact replay misses a plan, it is solved again with one more stage, or element; then
+        `plan.task` has them, and the message says so.
 
     Raises
     ------
@@ -87,41 +102,93 @@ def optimize(
         If CasADi is not installed.
     """
     a(task, OptimalControlProblem, "a problem", "optimize(ex.OptimalControlProblem(system, ...))")
-    if not isinstance(starts, int) or starts < 1:
-        raise BadValue(f"starts = {starts!r} must be a whole number from 1 on.")
-    start, values = task.start(x0, {**(rho or {}), **parameters})
-    settings = Settings(most=max_neighbours)
-    if sigmas is not None:
-        falling = tuple(number(sigma, "sigmas", positive=True) for sigma in sigmas)
-        if not falling or any(a <= b for a, b in itertools.pairwise(falling)):
-            raise BadValue(f"sigmas = {falling} must fall, such as (1, 1e-2, 1e-4).")
-        settings = replace(settings, sigmas=falling)
-    search = pipeline(task, settings, max_iter)
+    limit = None if seconds is None else number(seconds, "seconds", "s", positive=True)
+    whole(starts, "starts")
+    whole(seed, "seed", 0)
+    whole(max_iter, "max_iter")
+    whole(max_neighbours, "max_neighbours", 0)
+    asked = {**mapping(rho, "rho", '{"m": 1.0}'), **parameters}
+    _known(task, asked)
+    start, values = task.start(x0, asked)
+    search = pipeline(task, _settings(max_neighbours, sigmas), max_iter)
     search.modes = guessed_modes(task, guess)
     program = search.first.program
     p = program.parameters(start, np.array(list(values.values())))
     if isinstance(guess, Plan):
-        guess = {"x": guess.x, "u": guess.u, "t_end": guess.t_end}
-    w = point(task, program, start, guess)
-    if not np.isfinite(float(program.costs(w, p))):
-        raise BadValue(
-            "The costs or formulas are not finite at the guess. Give a guess at which they are."
-        )
+        guess = guess.as_guess
+    w = point(task, program, p, guess)
+    check_finite(task, program, w, p)
     bar = Progress(starts * (len(search.settings.sigmas) + 6), "optimize", on=progress)
     search.told = bar
-    rng, best = np.random.default_rng(seed), None
-    try:
+    rng = np.random.default_rng(seed)
+    best: Outcome | None = None
+    with watched(limit, told=search.heard) as watch:
         for k in range(starts):
             outcome = search(w if k == 0 else _random(task, program, w, rng), p)
             best = outcome if best is None else _better(best, outcome)
-    except KeyboardInterrupt:
-        if best is None:
-            raise
-        best.status, best.message = "stopped", "interrupted; the best plan so far"
+            if watch.why:
+                break
+        assert best is not None  # there is one search at least
+        if watch.why and best.status in SOLVED:
+            best.message += f"; stopped in search {k + 1} of {starts}: {watch.why}"
+        plan = _followed(finished(task, best, search, start, values), search, bool(watch.why))
     bar.close()
     search.told = lambda done, name: None  # plans made again later do not go on with this bar
-    assert best is not None
-    return finished(task, best, search, start, values)
+    return plan
+
+
+def _known(task: OptimalControlProblem, asked: Mapping[str, float]) -> None:
+    """Refuse values of parameters that are unknowns of the problem."""
+    for name in asked.keys() & task.ranges.keys():
+        raise BadValue(
+            f"{name!r} is an unknown of this problem: the plan chooses it. Where the search begins "
+            f"is part of the guess: guess={{'unknowns': {{{name!r}: {asked[name]}}}}}."
+        )
+
+
+def _followed(plan: Plan, search: Pipeline, stopped: bool) -> Plan:
+    """Return an inexact plan on finer elements, which its exact replay follows, if one is found."""
+    coarse, own = plan.task, plan.outcome.plan
+    chooses = np.ptp(coarse.control_limits, axis=-1).any() or coarse.ranges
+    chooses = chooses or coarse.times[0] < coarse.times[1]
+    if plan.status != "inexact" or own is None or stopped or coarse.method != "fesd" or not chooses:
+        return plan  # where nothing is chosen, it simulates on the grid that was asked for
+    stages, elements = coarse.stages + 1, coarse.elements
+    if coarse.stages == MOST_STAGES:
+        stages, elements = coarse.stages, coarse.elements + 1
+    task = replace(coarse, stages=stages, elements=elements)
+    finer = pipeline(task, search.settings, search.smooth.max_iter)
+    finer.told, finer.budget = search.told, search.budget
+    w, p = plan.outcome.w, plan.outcome.p
+    try:
+        solved = polish(finer.smooth, plan.outcome.program, w, own.sequence, p, elastic=False)
+        if not solved.ok:
+            return plan
+        outcome = finer.improved(solved, solved.parameters, wide=True)
+    except Halted:
+        return plan
+    outcome.message += (
+        f"; {_grid(task)} in an interval, as with {_grid(coarse)} the exact replay missed the plan "
+        f"by {plan.defect:.2g}"
+    )
+    exact = finished(task, replace(outcome, log=plan.log + finer.log), finer, plan.x[0], plan.rho)
+    return plan if exact.status == "inexact" else exact
+
+
+def _grid(task: OptimalControlProblem) -> str:
+    several = "s" if task.elements > 1 else ""
+    return f"{task.elements} element{several} of {task.stages} stages"
+
+
+def _settings(most: int, sigmas: Sequence[float] | None) -> Settings:
+    """Return the limits of a search."""
+    settings = Settings(most=most)
+    if sigmas is None:
+        return settings
+    falling = tuple(number(sigma, "sigmas", positive=True) for sigma in items(sigmas, "sigmas"))
+    if not falling or any(a <= b for a, b in itertools.pairwise(falling)):
+        raise BadValue(f"sigmas = {falling} must fall, such as (1, 1e-2, 1e-4).")
+    return replace(settings, sigmas=falling)
 
 
 def _better(one: Outcome, other: Outcome) -> Outcome:
@@ -140,9 +207,11 @@ def _better(one: Outcome, other: Outcome) -> Outcome:
 def _random(
     task: OptimalControlProblem, program: Program, w: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Return a random point: states around the guess, controls within their bounds."""
+    """Return a random point: states around the guess, controls and unknowns within their bounds."""
     of, low, high = program.of, program.low, program.high
     out = w.copy()
+    unknown = of["unknown"]
+    out[unknown] = rng.uniform(low[unknown], high[unknown])
     x = w[of["x"]]
     spread = np.maximum(np.ptp(x.reshape(-1, x.shape[-1]), axis=0), 1.0)
     out[of["x"]] = x + 0.5 * spread * rng.standard_normal(x.shape)

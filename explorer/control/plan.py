@@ -11,19 +11,22 @@ import numpy as np
 
 from explorer.arguments import mapping
 from explorer.control.again import checked_begin, later, replanned, shifted
-from explorer.control.aim import aimed
-from explorer.control.compiled_task import point
+from explorer.control.aim import aimed, held
 from explorer.control.course import Course
 from explorer.control.disturbance import Disturbance
 from explorer.control.feedback import Feedback, Weights, feedback
 from explorer.control.follow import Controller, follow
+from explorer.control.guess import point
+from explorer.control.options import whole
 from explorer.control.plant import Plant
 from explorer.control.problem import OptimalControlProblem
 from explorer.control.saved import code, read, restored, save, spec_of
 from explorer.control.solved import Part, Solved
 from explorer.errors import BadValue, suggest
+from explorer.parameters import number
 from explorer.quantities import quantity
 from explorer.systems import HybridSystem
+from explorer.transcription.halt import watched
 from explorer.transcription.layout import ends
 from explorer.transcription.outcome import SOLVED, Outcome
 from explorer.transcription.pipeline import Pipeline
@@ -48,7 +51,8 @@ class Plan(Solved):
         it could not be judged. "infeasible": the constraints cannot hold together; `unmet` names
         them. "inexact": a first-order optimum of the discretised problem, but the exact replay
         misses by more than a thousandth: use more intervals, elements or stages. "not converged":
-        the solver stopped early. "stopped": interrupted.
+        the solver stopped early. "stopped": at a time limit or by an interrupt, with the best plan
+        so far; the message tells whether it is solved on its own sequence.
     message : str
     objective : float
     t : (N + 1,) float
@@ -56,7 +60,8 @@ class Plan(Solved):
     x : (N + 1, n_x) float
     u : (N, n_u) float
     rho : dict of str to float
-        The parameters that are no controls.
+        The parameters that are neither controls nor algebraic variables, those that the plan chose
+        among them.
     log : list of dict
         One entry for each solve: stage, objective, iterations, status, seconds.
     """
@@ -72,6 +77,7 @@ class Plan(Solved):
         max_neighbours: int = 20,
         thorough: bool = True,
         judged: bool = True,
+        seconds: float | None = None,
         **parameters: float,
     ) -> Plan:
         """Plan again with another start, goal or parameters, from this plan and its sequence.
@@ -85,7 +91,8 @@ class Plan(Solved):
         x0 : (n_x,) float, optional
             The new start; by default that of this plan.
         rho, **parameters
-            Parameters by name; the others keep their values.
+            Parameters by name; the others keep their values. Unknown ones are chosen again, unless
+            they are given here: then they are held.
         mode0 : str, optional
             Of a hybrid system the mode of the start; by default that of this plan.
         begin : int, optional
@@ -100,34 +107,43 @@ class Plan(Solved):
             no solution; that takes long.
         judged : bool
             Whether the exact replay judges the new plan, which takes a simulation.
+        seconds : float, optional
+            A time limit, as for `optimize`.
 
         Raises
         ------
         BadValue
             As for `optimize`; an interval or an end constraint that this plan does not have.
         """
-        if end is not None:
-            task, moved = aimed(self.task, self.pipeline, mapping(end, "end", '{"x": 1}'))
-            return dataclasses.replace(self, task=task, pipeline=moved).again(
+        asked = {**mapping(rho, "rho", '{"m": 1.0}'), **parameters}
+        whole(max_neighbours, "max_neighbours", 0)
+        if end is not None or asked.keys() & self.task.ranges.keys():
+            task, pipeline = self.task, self.pipeline
+            if end is not None:
+                task, pipeline = aimed(task, pipeline, mapping(end, "end", '{"x": 1}'))
+            chosen = {k: asked.pop(k) for k in self.task.ranges if k in asked}
+            task, pipeline = held(task, pipeline, chosen)
+            return dataclasses.replace(self, task=task, pipeline=pipeline).again(
                 x0,
-                {**(rho or {}), **parameters},
+                asked,
                 mode0=mode0,
                 begin=begin,
                 max_neighbours=max_neighbours,
                 thorough=thorough,
                 judged=judged,
+                seconds=seconds,
             )
         k = self.first
         if begin is not None:
             k = checked_begin(begin, self.task.intervals, k)
-        start, values = self.task.start(
-            self.x[k] if x0 is None else x0, {**self.rho, **(rho or {}), **parameters}
-        )
+        start, values = self.task.start(self.x[k] if x0 is None else x0, {**self.rho, **asked})
         mode = self._mode(mode0)
         if x0 is not None and mode is None:
             start, mode = self._closed_or_open(start, values, k)
         wide = thorough and max_neighbours > 0
-        return self._again(start, values, mode, k, 0, max_neighbours, judged, wide)
+        limit = None if seconds is None else number(seconds, "seconds", "s", positive=True)
+        with watched(limit, told=self.pipeline.heard):
+            return self._again(start, values, mode, k, 0, max_neighbours, judged, wide)
 
     def resumed(
         self, x: np.ndarray, mode: int | None, begin: int, shift: int, max_neighbours: int
@@ -137,6 +153,11 @@ class Plan(Solved):
         From interval `begin` on; or `shift` intervals later, with a horizon of the same length.
         """
         return self._again(x, self.rho, mode, begin, shift, max_neighbours, False, False)
+
+    def holding(self) -> Plan:
+        """Return the plan of the problem whose unknown parameters have the values found here."""
+        task, pipeline = held(self.task, self.pipeline, self.unknowns)
+        return dataclasses.replace(self, task=task, pipeline=pipeline)
 
     def _again(
         self,
@@ -151,15 +172,14 @@ class Plan(Solved):
     ) -> Plan:
         own, task = self.outcome.plan, self.task
         p = self.outcome.program.parameters(start, np.array(list(rho.values())))
-        if own is not None and self.outcome.status in SOLVED:
+        if own is not None and self.solved:
             t_0 = float(self.t[k])
             left = shifted(own, shift, mode) if shift else later(own, k, start, t_0, mode)
             outcome, how = replanned(self.pipeline, own, left, p, most, wide)
-            if outcome.status in SOLVED or not wide or k:
+            if outcome.status in (*SOLVED, "stopped") or not wide or k:
                 return finished(task, outcome, self.pipeline, start, rho, judged, how)
-        guess = {"x": self.x, "u": self.u, "t_end": self.t_end}
         self.pipeline.modes = None if mode is None else Sequence((mode,), ())
-        found = self.pipeline(point(task, self.pipeline.first.program, start, guess), p)
+        found = self.pipeline(point(task, self.pipeline.first.program, p, self.as_guess), p)
         return finished(task, found, self.pipeline, start, rho, judged, "searched anew")
 
     def _closed_or_open(
@@ -169,7 +189,7 @@ class Plan(Solved):
         task = self.task
         if not isinstance(task.system, HybridSystem) or task.system.contact is None:
             return x, None
-        plant = Plant(task.system, task.control_names, rho, self.t_end)
+        plant = Plant(task.system, task.control_names, rho, self.t_end, self.relation)
         return plant.settled(float(self.t[k]), x, None, self.u[k])[:2]
 
     def _mode(self, name: str | None) -> int | None:
@@ -295,7 +315,8 @@ class Plan(Solved):
         count = len(self.biactive)
         kinks = f", {count} biactive place{'s' * (count != 1)}" if count else ""
         unmet = f"; unmet: {', '.join(self.unmet)}" if self.unmet else ""
-        return f"Plan({self.status}: {self.message}; objective {cost}{kinks}{unmet})"
+        chosen = "".join(f", {one}" for one in self.chosen())
+        return f"Plan({self.status}: {self.message}; objective {cost}{chosen}{kinks}{unmet})"
 
 
 def finished(
@@ -320,6 +341,7 @@ def finished(
         raise BadValue("The costs are not finite along the plan. Check running and terminal.")
     begun = np.asarray(program.begun(w, outcome.p), float).T
     x = np.vstack([x0, begun[program.grid.elements :: program.grid.elements]])
+    rho = dict(zip(rho, program.rho(w, outcome.p).tolist(), strict=True))
     plan = Plan(
         task,
         outcome.status,
@@ -337,7 +359,10 @@ def finished(
         return dataclasses.replace(plan, message=f"{plan.message}; not replayed")
     if plan.status not in SOLVED:
         return plan
-    missed = plan.defect
+    try:
+        missed = plan.defect
+    except KeyboardInterrupt:
+        return dataclasses.replace(plan, message=f"{plan.message}; not replayed: interrupted")
     if missed <= INEXACT * max(1.0, float(np.abs(x).max())):
         return plan
     why = next(iter(plan.replay().failed.values()), f"the exact replay misses by {missed:.2g}")

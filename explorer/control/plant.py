@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from explorer.control.algebraic import Relation
 from explorer.control.guards import Guards
 from explorer.control.replay import NEARLY, Exact, Replayed
-from explorer.control.states import rows_of
+from explorer.errors import BadValue
 from explorer.systems import HybridSystem
 
 __all__ = ["Plant", "Stretch"]
@@ -49,6 +50,8 @@ class Plant:
         The true parameters.
     span : float
         A usual length of a control interval in s.
+    relation : Relation
+        The algebraic variables of the problem.
     """
 
     def __init__(
@@ -57,9 +60,10 @@ class Plant:
         controls: Sequence[str],
         rho: Mapping[str, float],
         span: float,
+        relation: Relation,
     ) -> None:
         self.system, self.controls, self.rho = system, tuple(controls), dict(rho)
-        self.exact = Exact(system, span)
+        self.exact = Exact(system, span, relation)
         self.guards: Guards | None = None
         if isinstance(system, HybridSystem):
             if "guards as numbers" not in system.made:
@@ -103,8 +107,13 @@ class Plant:
         self.u = u
         if length <= _LEAST * max(1.0, abs(t)):
             return Stretch(np.array([t]), x[None], events, mode)
-        run, why = self.exact(t, length, x, mode, values)
+        try:
+            run, why = self.exact(t, length, x, mode, values)
+        except BadValue as error:
+            return Stretch(np.array([t]), x[None], events, mode, str(error))
         events += [(t + float(e.t), e.contact) for e in run.events]
         last = run.mode[-1] if isinstance(self.system, HybridSystem) else None
         failed = why if run.t[-1] < (1 - NEARLY) * length else ""
-        return Stretch(t + run.t, rows_of(run), events, None if last is None else int(last), failed)
+        return Stretch(
+            t + run.t, self.exact.rows(run), events, None if last is None else int(last), failed
+        )

@@ -15,6 +15,7 @@ import numpy as np
 from explorer.arguments import Checked
 from explorer.control.course import Decision
 from explorer.control.feedback import Feedback, feedback
+from explorer.control.options import whole
 from explorer.control.solved import Solved
 from explorer.errors import BadValue, ExplorerError, NotApplicable, suggest
 from explorer.transcription.outcome import SOLVED
@@ -55,9 +56,7 @@ class PredictiveControl(metaclass=Checked):
             raise BadValue(
                 f"horizon = {self.horizon!r} is unknown.{suggest(self.horizon, HORIZONS)}"
             )
-        many = self.max_neighbours
-        if isinstance(many, bool) or not isinstance(many, int) or many < 0:
-            raise BadValue(f"max_neighbours = {many!r} must be a whole number from 0 on.")
+        whole(self.max_neighbours, "max_neighbours", 0)
 
     @property
     def recedes(self) -> bool:
@@ -66,7 +65,7 @@ class PredictiveControl(metaclass=Checked):
 
     def begin(self, plan: Solved) -> _Predicting:
         """Return the controller at work on a plan."""
-        if plan.outcome.status not in SOLVED:
+        if not plan.solved:
             raise BadValue(
                 f"The plan is {plan.status!r}, so there is none to go on from. Solve it first: "
                 "optimize with another guess, or more intervals."
@@ -77,6 +76,13 @@ class PredictiveControl(metaclass=Checked):
                 "A receding horizon has a fixed length, but the final time of the plan is free. "
                 "Use horizon='shrinking'."
             )
+        given = [k for k, each in plan.task.stages_of.items() if not (each == each[0]).all()]
+        if self.recedes and given:
+            raise NotApplicable(
+                f"A receding horizon moves on, but {given[0]!r} has ranges of its own in the "
+                "intervals of this plan. Use horizon='shrinking'."
+            )
+        plan = plan.holding()
         return _Predicting(self, plan, plan)
 
 

@@ -15,22 +15,19 @@ from functools import cached_property
 import numpy as np
 import sympy as sp
 
-from explorer.arguments import Checked, a, mapping
+from explorer.arguments import Checked, a, items, mapping
+from explorer.control.algebraic import Relation, relation
+from explorer.control.options import check_bounds, check_horizon, check_options, check_system
 from explorer.control.ranges import Ranged, Rule, pair, rules
 from explorer.control.states import states_of
-from explorer.errors import BadValue, NotApplicable, suggest
+from explorer.control.unknowns import check_places, stage_ranges, unknown_ranges
+from explorer.errors import BadValue, suggest
 from explorer.parameters import number
 from explorer.systems import HybridSystem, MechanicalSystem, StepSystem, System
 from explorer.systems.expressions import expression
-from explorer.transcription.contact_formulas import obstacle as contact_obstacle
-from explorer.transcription.modes import obstacle
 from explorer.types import Reals, Value
 
 __all__ = ["OptimalControlProblem"]
-
-GRIDS = ("uniform", "free")
-REPRESENTATIONS = ("step", "stewart")
-METHODS = ("fesd", "standard")
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,7 +54,7 @@ class OptimalControlProblem(metaclass=Checked):
     end : mapping or sequence of relations, optional
         Hold at the final time: ``{"q": 200, "v": (0, 1)}`` or ``["q >= 2*v"]``.
     knots : mapping or sequence of relations, optional
-        Hold at the end of each control interval, where t is its time. They have no slacks.
+        Hold at the end of each control interval, where t is its time.
     controls : sequence of str, optional
         Names of the parameters that are controls; by default the inputs of the system.
     elements, stages : int
@@ -73,12 +70,26 @@ class OptimalControlProblem(metaclass=Checked):
         "fesd", or "standard" for a Runge-Kutta method without switch detection, to compare.
     no_slip : sequence of str
         Names of contacts with friction that may not slide while they are closed, eq. (24c).
+    unknowns : mapping of str to (low, high), optional
+        Parameters of the system that the plan chooses, with one value over the horizon.
+    stagewise : mapping of str to (low, high) or to a list of `intervals` values or ranges, optional
+        Parameters with a value of their own in each control interval, chosen or given. They count
+        among the controls, behind the others; feedback leaves them as planned.
+    algebraic : mapping of str to (low, high), optional
+        Parameters that `equations` determine at each time, and their ranges; None is no bound.
+        They may stand in f, in forces, in costs and in constraints.
+    equations : sequence of equations, optional
+        As many, of t, states, controls and parameters: ``["z + z**3 = x + u"]``. Their matrix of
+        derivatives by the variables has to be regular (index 1).
+    lifting : bool
+        Whether the homotopy in step form has variables for products of multipliers, so that its
+        equations are at most bilinear.
 
     Raises
     ------
     BadValue, BadModel
         An unknown name, an empty range, a formula that is inconsistent, a control without bounds on
-        which no cost depends.
+        which no cost depends, a control in a gap or a switching function, which would jump.
     NotApplicable
         A system of another type.
 
@@ -107,47 +118,23 @@ class OptimalControlProblem(metaclass=Checked):
     representation: str = "step"
     method: str = "fesd"
     no_slip: Sequence[str] = ()
+    unknowns: Mapping[str, object] | None = None
+    stagewise: Mapping[str, object] | None = None
+    algebraic: Mapping[str, object] | None = None
+    equations: str | Sequence[Rule] = ()
+    lifting: bool = False
 
     def __post_init__(self) -> None:
         a(self.system, System, "a system", "OptimalControlProblem(ex.models.sliding_mode())")
-        given: System = self.system
-        if not isinstance(given, (StepSystem, HybridSystem, MechanicalSystem)):
-            raise NotApplicable(
-                "OptimalControlProblem takes systems with step functions, Filippov systems, hybrid "
-                f"and mechanical systems, but '{self.system.name}' is a {self.system.kind}."
-            )
-        why = ""
-        if isinstance(given, HybridSystem):
-            why = obstacle(given)
-        elif isinstance(given, MechanicalSystem):
-            why = contact_obstacle(given)
-        if why:
-            raise NotApplicable(f"'{self.system.name}' cannot be optimised: {why}")
-        for name, least in (("intervals", 1), ("elements", 1), ("stages", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < least:
-                raise BadValue(f"{name} = {value!r} must be a whole number from {least} on.")
-        if self.stages > 4:
-            raise BadValue(f"stages = {self.stages}: the method has 1 to 4 stages.")
-        for name, known in (
-            ("grid", GRIDS),
-            ("representation", REPRESENTATIONS),
-            ("method", METHODS),
-        ):
-            value = getattr(self, name)
-            if value not in known:
-                raise BadValue(f"{name} = {value!r} is unknown.{suggest(value, known)}")
-        rough = [c.name for c in getattr(given, "contacts", ()) if c.slip is not None]
-        for name in self.no_slip:
-            if name not in rough:
-                raise BadValue(
-                    f"no_slip: '{given.name}' has no contact {name!r} with friction."
-                    f"{suggest(name, rough)}"
-                )
+        check_system(self.system)
+        check_options(self.system, vars(self))
         self._check_controls()
-        self._check_times()
-        for what in (self.costs, self.path_rules, self.end_rules, self.knot_rules, self.limits):
-            assert what is not None  # each refuses what is inconsistent
+        check_horizon(self.times[0], self.intervals * self.elements, self.system.time_unit)
+        check_bounds(self._control_bounds(), self.costs[0], self.relation)
+        ranged = (*self.path_rules, *self.end_rules, *self.knot_rules)
+        asked = (*self.costs, *self.relation.equations, *(rule[0] for rule in ranged))
+        assert self.limits is not None  # refuses what is inconsistent
+        check_places(self.system, self.control_names, self.unknown_names, asked)
 
     def __repr__(self) -> str:
         low, high = self.times
@@ -159,40 +146,65 @@ class OptimalControlProblem(metaclass=Checked):
 
     def _check_controls(self) -> None:
         known = self.system.parameters
+        if len({*self.control_names}) < len(self.control_names):
+            raise BadValue(f"controls = {self.controls!r} names a control twice.")
         for name in self.control_names:
             if name not in known:
                 raise BadValue(
                     f"'{self.system.name}' has no parameter {name!r} to control."
                     f"{suggest(name, list(known))}"
                 )
+        twice = sorted({*self.unknown_names} & {*self.control_names})
+        if twice:
+            raise BadValue(f"{twice[0]!r} is in unknowns and in stagewise; each has one role.")
         if not self.control_names:
             raise BadValue(
                 f"'{self.system.name}' has no inputs. Declare them with .inputs(...) before its "
                 "formulas, or name parameters: controls='u'."
             )
 
-    def _check_times(self) -> None:
-        low, high = self.times
-        if not 0 < low <= high:
-            raise BadValue(f"t_end = {self.t_end!r}: the final time must be positive.")
-        used = {s.name for cost in self.costs for s in cost.free_symbols}
-        for name, (least, most) in self._control_bounds().items():
-            if not (math.isfinite(least) and math.isfinite(most)) and name not in used:
-                raise BadValue(
-                    f"The control {name!r} has no bounds, and no cost depends on it, so it may "
-                    f"grow without limit. Give bounds={{{name!r}: (low, high)}}, or a running cost "
-                    f"with {name}**2."
-                )
-
     # -- what follows from the arguments --------------------------------------------------------
 
-    @property
+    @cached_property
     def control_names(self) -> tuple[str, ...]:
-        """The names of the controls."""
+        """The names of the controls; those of stage parameters come last."""
+        return (*self._own_controls, *self.stages_of)
+
+    @property
+    def _own_controls(self) -> tuple[str, ...]:
         if self.controls is None:
             return tuple(self.system.input_names)
         chosen = self.controls
-        return tuple(chosen.replace(",", " ").split() if isinstance(chosen, str) else chosen)
+        if isinstance(chosen, str):
+            return tuple(chosen.replace(",", " ").split())
+        return tuple(map(str, items(chosen, "controls")))
+
+    @cached_property
+    def stages_of(self) -> dict[str, np.ndarray]:
+        """The ranges (N, 2) of the stage parameters by name."""
+        return stage_ranges(self.stagewise, self.system, self._own_controls, self.intervals)
+
+    @cached_property
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """The ranges of the unknown parameters by name."""
+        return unknown_ranges(self.unknowns, self.system, self._own_controls)
+
+    @cached_property
+    def relation(self) -> Relation:
+        """The algebraic variables, and the equations that determine them."""
+        return relation(
+            self.algebraic, self.equations, self.system, self.control_names, self.unknown_names
+        )
+
+    @property
+    def unknown_names(self) -> tuple[str, ...]:
+        """The names of the unknown parameters."""
+        return tuple(self.ranges)
+
+    @property
+    def unknown_places(self) -> np.ndarray:
+        """Their numbers among `parameter_names`."""
+        return np.array([self.parameter_names.index(name) for name in self.ranges], int)
 
     @property
     def states(self) -> tuple[sp.Symbol, ...]:
@@ -214,8 +226,9 @@ class OptimalControlProblem(metaclass=Checked):
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """The names of the parameters that are no controls."""
-        return tuple(k for k in self.system.parameters if k not in self.control_names)
+        """The names of the parameters that are neither controls nor algebraic variables."""
+        other = {*self.control_names, *self.relation.names}
+        return tuple(k for k in self.system.parameters if k not in other)
 
     @property
     def times(self) -> tuple[float, float]:
@@ -256,10 +269,12 @@ class OptimalControlProblem(metaclass=Checked):
     def _control_bounds(self) -> dict[str, tuple[float, float]]:
         declared = self.system.input_bounds
         none = (-math.inf, math.inf)
-        found = {k: declared.get(k, none) for k in self.control_names}
+        found = {k: declared.get(k, none) for k in self._own_controls}
         given = mapping(self.bounds, "bounds", '{"x": (0, 1)}')
         for name in found.keys() & given.keys():
             found[name] = pair(given[name], f"The bounds of {name!r}")
+        for name, each in self.stages_of.items():
+            found[name] = float(each[:, 0].min()), float(each[:, 1].max())
         return found
 
     @cached_property
@@ -268,8 +283,8 @@ class OptimalControlProblem(metaclass=Checked):
         given = mapping(self.bounds, "bounds", '{"x": (0, 1)}')
         states = dict.fromkeys((s.name for s in self.states), (-math.inf, math.inf))
         for name, value in given.items():
-            if name not in states and name not in self.control_names:
-                known = [*states, *self.control_names]
+            if name not in states and name not in self._own_controls:
+                known = [*states, *self._own_controls]
                 raise BadValue(
                     f"bounds: there is no state or control {name!r}.{suggest(name, known)}"
                 )
@@ -281,6 +296,14 @@ class OptimalControlProblem(metaclass=Checked):
             np.array(list(controls.values()), float).reshape(-1, 2),
         )
 
+    @property
+    def control_limits(self) -> np.ndarray:
+        """The ranges (N, n_u, 2) of the controls in each interval."""
+        found = np.tile(self.limits[1], (self.intervals, 1, 1))
+        for name, each in self.stages_of.items():
+            found[:, self.control_names.index(name)] = each
+        return found
+
     def start(
         self, x0: Reals | None, given: Mapping[str, float]
     ) -> tuple[np.ndarray, dict[str, float]]:
@@ -291,6 +314,17 @@ class OptimalControlProblem(metaclass=Checked):
         BadValue
             An unknown parameter, a wrong length, a start outside of its bounds.
         """
+        for name in sorted({*given} & {*self.control_names}):
+            raise BadValue(
+                f"{name!r} is a control of this problem: the plan chooses it. Where the search "
+                "begins is part of the guess: guess={'u': ...}; a fixed value is a bound: "
+                f"bounds={{{name!r}: {given[name]}}}."
+            )
+        for name in given.keys() & self.relation.ranges.keys():
+            raise BadValue(
+                f"{name!r} is an algebraic variable: equations determine it. Where the search "
+                f"begins is part of the guess: guess={{'algebraic': {{{name!r}: {given[name]}}}}}."
+            )
         values = dict(zip(self.system.parameters, self.system.rho(given), strict=True))
         if x0 is None:
             rho = {sp.Symbol(k): v for k, v in values.items()}
@@ -300,6 +334,14 @@ class OptimalControlProblem(metaclass=Checked):
                 if isinstance(system, MechanicalSystem)
                 else system.start_x
             )
+            for x in map(sp.sympify, usual):
+                decided = {*self.ranges, *self.stages_of, *self.relation.names}
+                moving = sorted({s.name for s in x.free_symbols} & decided)
+                if moving:
+                    raise BadValue(
+                        f"The start of '{system.name}' depends on {moving[0]!r}, which the plan "
+                        "chooses. Give the start in numbers: x0=[...]."
+                    )
             start = np.array([float(sp.sympify(x).subs(rho)) for x in usual])
         else:
             start = np.array([number(x, "x0") for x in np.ravel(np.asarray(x0, object))])

@@ -36,13 +36,13 @@ def pair(value: object, what: str) -> tuple[float, float]:
         return only, only
     ends = list(value)
     if len(ends) != 2:
-        raise BadValue(f"{what} needs (low, high), not {value!r}.")
+        raise BadValue(f"{what}: give (low, high), not {value!r}.")
     low, high = (
         free if end is None or end == free else number(end, what)
         for end, free in zip(ends, (-math.inf, math.inf), strict=True)
     )
     if low > high:
-        raise BadValue(f"{what} is empty: {low:g} > {high:g}. Give (low, high).")
+        raise BadValue(f"{what}: the range is empty: {low:g} > {high:g}. Give (low, high).")
     return low, high
 
 
@@ -72,10 +72,23 @@ def rules(given: object, names: Mapping[str, sp.Symbol], what: str) -> list[Rang
 
 def ranged(formula: object, value: object, names: Mapping[str, sp.Symbol], what: str) -> Ranged:
     """Return a formula that is in a range."""
-    left = expression(formula, names, what)
+    left = _moving(expression(formula, names, what), str(formula), what)
     low, high = pair(value, f"{what}: {formula}")
     said = f"{text(left)} = {low:g}" if low == high else f"{low:g} <= {text(left)} <= {high:g}"
     return left, low, high, said
+
+
+def _moving(formula: sp.Expr, rule: str, what: str) -> sp.Expr:
+    """Return a formula that depends on something.
+
+    Raises
+    ------
+    BadModel
+        If it is a number.
+    """
+    if not formula.free_symbols:
+        raise BadModel(f"{what}: {rule!r} depends on no state, control or parameter.")
+    return formula
 
 
 def _relation(rule: Rule, names: Mapping[str, sp.Symbol], what: str) -> Ranged:
@@ -93,4 +106,5 @@ def _relation(rule: Rule, names: Mapping[str, sp.Symbol], what: str) -> Ranged:
     left, right = (expression(side, names, what) for side in sides)
     low, high = {"=": (0.0, 0.0), "<": (-math.inf, 0.0), ">": (0.0, math.inf)}[sign[0]]
     op = {"=": "=", "<": "<=", ">": ">="}[sign[0]]
+    _moving(left - right, str(rule), what)
     return left - right, low, high, f"{text(left)} {op} {text(right)}"

@@ -14,10 +14,11 @@ from typing import TypeAlias, cast
 import numpy as np
 import sympy as sp
 
+from explorer.control.algebraic import Relation
 from explorer.control.guards import lifted
 from explorer.control.states import rows_of, start_of
 from explorer.dispatch.simulate import simulate
-from explorer.errors import ModelWarning, SchemeWarning, StepFailed
+from explorer.errors import BadValue, ModelWarning, SchemeWarning, StepFailed
 from explorer.parameters import Param
 from explorer.quantities import quantity
 from explorer.reformulations.filippov import obstacle
@@ -75,31 +76,41 @@ class Replay:
 Replayed: TypeAlias = StepSystem | HybridSystem | MechanicalSystem
 
 
-def held(system: Replayed, shift: str) -> Replayed:
-    """Return a copy whose controls are plain parameters, and whose time begins at a parameter."""
+def held(system: Replayed, shift: str, relation: Relation) -> Replayed:
+    """Return a copy whose controls are plain parameters, and whose time begins at a parameter.
+
+    Algebraic variables are eliminated, or states behind the others.
+    """
     names: dict[str, Param | float] = {shift: 0.0}
     names.update(dict.fromkeys(system.parameters, 0.0))
     if isinstance(system, HybridSystem):
         names |= system.declared_inputs  # a guard may depend on them alone
-        return _held_modes(system, names, {system.t: system.t + sp.Symbol(shift)})
+        return _held_modes(system, names, {system.t: system.t + sp.Symbol(shift)}, relation)
     if isinstance(system, MechanicalSystem):
-        return _held_mechanics(system, names, {system.t: system.t + sp.Symbol(shift)})
-    copy = StepSystem(system.name, list(system.coordinates), params=names)
+        return _held_mechanics(system, names, {system.t: system.t + sp.Symbol(shift)}, relation)
+    more = [z.name for z in relation.moving]
+    for name in more:
+        del names[name]
+    copy = StepSystem(system.name, [*system.coordinates, *more], params=names)
     late = {system.t: system.t + sp.Symbol(shift)}
     alphas = {}
     for s in system.switches:
         alphas[s.alpha] = copy.switch(s.c.xreplace(late), name=s.name)
-    copy.f = [f.xreplace(late | alphas) for f in system.f]
-    copy.start(x=[0] * system.n, t_end=system.t_end, h=system.h)
+    flow = [relation.without(f) for f in system.f]
+    copy.f = [f.xreplace(late | alphas) for f in (*flow, *relation.rates(flow))]
+    copy.start(x=[0] * copy.n, t_end=system.t_end, h=system.h)
     return copy
 
 
 def _held_modes(
-    system: HybridSystem, names: dict[str, Param | float], late: dict[sp.Symbol, sp.Expr]
+    system: HybridSystem,
+    names: dict[str, Param | float],
+    late: dict[sp.Symbol, sp.Expr],
+    relation: Relation,
 ) -> HybridSystem:
     copy = HybridSystem(system.name, list(system.coordinates), params=names)
     for mode in system.modes:
-        copy.mode(mode.name, [f.xreplace(late) for f in mode.flow])
+        copy.mode(mode.name, [relation.without(f).xreplace(late) for f in mode.flow])
     for guard in system.guards:
         copy.guard(
             system.modes[guard.mode].name,
@@ -117,7 +128,10 @@ def _held_modes(
 
 
 def _held_mechanics(
-    system: MechanicalSystem, names: dict[str, Param | float], late: dict[sp.Symbol, sp.Expr]
+    system: MechanicalSystem,
+    names: dict[str, Param | float],
+    late: dict[sp.Symbol, sp.Expr],
+    relation: Relation,
 ) -> MechanicalSystem:
     def shifted(value: object) -> object:
         if isinstance(value, tuple):
@@ -133,7 +147,7 @@ def _held_mechanics(
         list(system.coordinates),
         params=names,
         mass=system.mass,
-        force=[f.xreplace(late) for f in system.force],
+        force=[relation.without(f).xreplace(late) for f in system.force],
         contacts=contacts,
         constraints=[replace(c, phi=c.phi.xreplace(late)) for c in system.constraints],
         start={"q": [0] * system.n, "v": [0] * system.n, "t_end": system.t_end, "h": system.h},
@@ -150,7 +164,7 @@ def _settled(system: MechanicalSystem, q: np.ndarray, rho: Mapping[str, float]) 
         gaps = sp.Matrix([sp.sympify(one) for one in formulas])
         given = [system.t, list(system.q), list(map(sp.Symbol, system.parameters))]
         system.made["gaps for replay"] = sp.lambdify(given, [gaps, gaps.jacobian(system.q)])
-    given = [rho[k] for k in system.parameters]
+    given = [rho.get(k, 0.0) for k in system.parameters]
     for _ in range(3):  # steps of Newton
         gap, along = system.made["gaps for replay"](0.0, q, given)
         near = (gap.ravel() < NEAR) & (gap.ravel() > -INSIDE)
@@ -167,6 +181,8 @@ class Exact:
     system : StepSystem, HybridSystem or MechanicalSystem
     span : float
         A usual length of a run in s.
+    relation : Relation
+        The algebraic variables of the problem.
 
     Attributes
     ----------
@@ -174,13 +190,13 @@ class Exact:
     scheme : Scheme
     """
 
-    def __init__(self, system: Replayed, span: float) -> None:
-        self.system, self.shift = system, "t_0"
+    def __init__(self, system: Replayed, span: float, relation: Relation) -> None:
+        self.system, self.shift, self.relation = system, "t_0", relation
         while self.shift in system.symbols():
             self.shift += "_"
-        key = f"held {self.shift}"
+        key = f"held {self.shift} {relation.key}"
         if key not in system.made:
-            system.made[key] = held(system, self.shift)
+            system.made[key] = held(system, self.shift, relation)
         self.copy: Replayed = system.made[key]
         self.scheme: Scheme = EventDriven()
         if isinstance(self.copy, StepSystem) and obstacle(self.copy):
@@ -189,8 +205,28 @@ class Exact:
     def begun(
         self, t: float, x: np.ndarray, mode: int | None, values: Mapping[str, float]
     ) -> np.ndarray:
-        """Return the state at the begin of a run: closed contacts touch, open ones do not press."""
+        """Return the state at the begin of a run: closed contacts touch, open ones do not press.
+
+        Algebraic variables that are states are at a root of their equations.
+
+        Raises
+        ------
+        BadValue
+            If Newton's method finds none.
+        """
         system = self.system
+        if self.relation.moving:
+            at = np.array([t])
+            near = self.relation.near(at)
+            z = self.relation.solve(at, x[None], dict(values), near)
+            if np.isnan(z).any():
+                names = zip(self.relation.names, near[0].tolist(), strict=True)
+                values_ = ", ".join(f"{name} = {value:g}" for name, value in names)
+                raise BadValue(
+                    f"'{system.name}': at t = {t:g} the equations of its algebraic variables have "
+                    f"no root that Newton's method finds from {values_}."
+                )
+            return np.concatenate([x, z[0]])
         if isinstance(system, MechanicalSystem):
             rho = dict(values) | {self.shift: t}
             copy = cast(MechanicalSystem, self.copy)
@@ -198,6 +234,11 @@ class Exact:
         if not isinstance(system, HybridSystem) or system.contact is None or mode is None:
             return x
         return lifted(system, t, x, values) if system.modes[mode].name == "open" else x
+
+    def rows(self, run: Solution) -> np.ndarray:
+        """Return the states (n_t, n_x) of a run, without algebraic variables."""
+        x = rows_of(run)
+        return x[:, : x.shape[1] - len(self.relation.moving)]
 
     def __call__(
         self, t: float, length: float, x: np.ndarray, mode: int | None, values: Mapping[str, float]
@@ -229,9 +270,18 @@ class Exact:
                 return cast(Solution, error.solution), str(error)
 
 
-def _missed(x: np.ndarray, goals: np.ndarray) -> np.ndarray:
-    """Return how far a state is from the nearest one of several."""
-    away = x - goals
+def _ends(t: np.ndarray, x: np.ndarray, length: float) -> np.ndarray:
+    """Return the last state of a run, and what it is without the jumps at the end of the run.
+
+    A plan that ends with an impact ends before it or behind it: to round-off both are at its end.
+    """
+    jumps = np.flatnonzero((np.diff(t) <= 0) & (t[1:] > (1 - NEARLY) * length))
+    return np.vstack([x[-1], *(x[-1] - (x[j + 1] - x[j]) for j in jumps)])
+
+
+def _missed(states: np.ndarray, goals: np.ndarray) -> np.ndarray:
+    """Return how far the nearest one of several states is from the nearest one of several goals."""
+    away = (np.atleast_2d(states)[:, None] - goals).reshape(-1, goals.shape[1])
     return np.asarray(away[np.abs(away).max(axis=1).argmin()])
 
 
@@ -243,7 +293,8 @@ def replay(
     controls: np.ndarray,
     names: Sequence[str],
     rho: Mapping[str, float],
-    modes: Sequence[int] = (),
+    modes: Sequence[int],
+    relation: Relation,
 ) -> Replay:
     """Simulate each interval.
 
@@ -261,9 +312,11 @@ def replay(
         The other parameters.
     modes : sequence of int
         Of a hybrid system, the mode at the start of each interval.
+    relation : Relation
+        The algebraic variables of the problem.
     """
     span = float(times[-1] - times[0]) / max(len(controls), 1)
-    exact = Exact(system, span)
+    exact = Exact(system, span, relation)
     rows_t, rows_x, failed = [times[:1]], [states[:1]], {}
     defects = np.full((len(controls), states.shape[1]), np.nan)
     for k, u in enumerate(controls):
@@ -272,12 +325,16 @@ def replay(
             defects[k] = _missed(states[k], goals[k])
             continue
         values = dict(rho) | dict(zip(names, map(float, u), strict=True))
-        run, why = exact(times[k], length, states[k], modes[k] if len(modes) else None, values)
+        try:
+            run, why = exact(times[k], length, states[k], modes[k] if len(modes) else None, values)
+        except BadValue as error:
+            failed[k] = str(error)
+            continue
         if run.t[-1] < (1 - NEARLY) * length:
             failed[k] = why
             continue
         rows_t.append(times[k] + run.t)
-        x = rows_of(run)
+        x = exact.rows(run)
         rows_x.append(x)
-        defects[k] = _missed(x[-1], goals[k])
+        defects[k] = _missed(_ends(run.t, x, length), goals[k])
     return Replay(np.concatenate(rows_t), np.vstack(rows_x), defects, failed, exact.scheme)

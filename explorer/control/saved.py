@@ -23,7 +23,7 @@ from explorer.systems.expressions import text
 from explorer.transcription.neighbours import biactive
 from explorer.transcription.outcome import Outcome, Settings
 from explorer.transcription.pipeline import Pipeline
-from explorer.transcription.polish import polish
+from explorer.transcription.polish import PENALTY, polish
 from explorer.transcription.sequence import Change, Sequence
 from explorer.types import Plain
 
@@ -45,8 +45,12 @@ def task_spec(task: OptimalControlProblem) -> Plain:
             value = text(sp.sympify(value)) if isinstance(value, sp.Basic) else value
         elif field.name == "path":
             value = [rule[3] for rule in task.path_rules]
+        elif field.name == "equations":
+            value = [text(g) for g in task.relation.equations]
         elif field.name == "end":
             value = _end(task)
+        elif field.name == "stagewise":
+            value = task.stages_of
         elif field.name == "bounds":
             value = {name: _plain(pair) for name, pair in task.bounds.items()}  # type: ignore[union-attr]
         found[field.name] = _plain(value)
@@ -143,8 +147,11 @@ def restored(
     task = OptimalControlProblem(system, **spec["task"])
     start, rho = np.array(spec["x0"], float), dict(spec["rho"])
     search = pipeline(task, Settings(), ITERATIONS)
-    program = search.smooth.program
-    w = np.array(spec["point"], float)
+    solver, w = search.smooth, np.array(spec["point"], float)
+    missed = spec["status"] == "infeasible"
+    if missed and w.size != solver.program.low.size:
+        solver = pipeline(task, Settings(), ITERATIONS, elastic=True).smooth
+    program = solver.program
     changes = [Change(tuple(after), place, t) for after, place, t in spec["changes"]]
     sequence = Sequence(tuple(spec["first"]), tuple(changes))
     if w.size != program.low.size:
@@ -152,8 +159,8 @@ def restored(
             "The plan was saved by another version, whose program had "
             f"{w.size} variables, not {program.low.size}. Plan again from its controls."
         )
-    p = program.parameters(start, np.array(list(rho.values())))
-    solved = polish(search.smooth, program, w, sequence, p, elastic=False)
+    p = program.parameters(start, np.array(list(rho.values())), penalty=PENALTY)
+    solved = polish(solver, program, w, sequence, p, elastic=missed)
     search.note("polish", solved.point, solved.cost, changes=len(changes))
     cost = spec["objective"]
     same = solved.ok and abs(solved.cost - cost) <= CLOSE * (1 + abs(cost))
@@ -173,7 +180,8 @@ def restored(
 def code(plan: Solved) -> str:
     """Return Python code that makes a plan: its system, its problem, and its guess."""
     arguments = task_spec(plan.task)
-    guess: Plain = {"x": _plain(plan.x), "u": _plain(plan.u), "t_end": plan.t_end}
+    guess: Plain = {k: _plain(value) for k, value in plan.as_guess.items()}
+    rho = {k: value for k, value in plan.rho.items() if k not in plan.unknowns}
     if isinstance(plan.task.system, HybridSystem):
         guess["modes"] = [plan.task.system.modes[m].name for m in plan.modes]
     lines = [
@@ -186,6 +194,6 @@ def code(plan: Solved) -> str:
         *(f"    {name}={value!r}," for name, value in arguments.items()),
         ")",
         f"guess = {guess!r}",
-        f"plan = ex.optimize(task, guess, x0={plan.x[0].tolist()!r}, rho={plan.rho!r})",
+        f"plan = ex.optimize(task, guess, x0={plan.x[0].tolist()!r}, rho={rho!r})",
     ]
     return "\n".join(lines) + "\n"

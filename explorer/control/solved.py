@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
+from explorer.control.algebraic import Relation
 from explorer.control.problem import OptimalControlProblem
 from explorer.control.replay import Replay, replay
+from explorer.quantities import quantity
 from explorer.systems import HybridSystem, MechanicalSystem, StepSystem
 from explorer.transcription.contact_formulas import ContactFormulas
 from explorer.transcription.contact_sets import complementarity, mode_name
+from explorer.transcription.determined import undetermined
 from explorer.transcription.horizon import over
 from explorer.transcription.layout import lengths, stage_times
 from explorer.transcription.outcome import Outcome
@@ -59,6 +64,12 @@ class Solved(ABC):
         return self.status == "stationary"
 
     @property
+    def solved(self) -> bool:
+        """Whether it is an optimum on its own sequence at least, so that others go on from it."""
+        own = self.outcome.plan
+        return own is not None and own.ok
+
+    @property
     def t_end(self) -> float:
         """The final time in s."""
         return float(self.t[-1])
@@ -73,16 +84,78 @@ class Solved(ABC):
 
     @cached_property
     def multipliers(self) -> dict[str, float]:
-        """Multipliers of the end constraints, by their text, and of the bounds of T ("t_end").
+        """Multipliers of end constraints, by their text, of T ("t_end") and of unknowns, by name.
 
-        The derivative of the objective by the value that the constraint asks for.
+        The derivative of the objective by the value that the constraint asks for, or by the bound
+        at which an unknown is.
         """
         program, solved = self.outcome.program, self.outcome.point
         ends_ = zip(self.task.end_rules, program.rows["end"], strict=True)
         found = {rule[3]: -float(solved.row_multipliers[row]) for rule, row in ends_}
         if self.task.times[0] == self.task.times[1]:
             found["t_end"] = -float(solved.w_multipliers[program.of["T"]])
-        return found
+        by_bounds = -solved.w_multipliers[program.of["unknown"]]
+        return found | dict(zip(self.task.ranges, by_bounds.tolist(), strict=True))
+
+    @property
+    def unknowns(self) -> dict[str, float]:
+        """The values of the unknown parameters by name."""
+        return {name: self.rho[name] for name in self.task.ranges}
+
+    @cached_property
+    def undetermined(self) -> tuple[str, ...]:
+        """The unknown parameters that may as well have other values: the cost stays the same.
+
+        To second order on the active set of the plan. Where several are named, only some of their
+        combinations may be determined.
+        """
+        own = self.outcome.plan
+        if own is None or not own.ok or not self.task.ranges:
+            return ()
+        names = self.task.unknown_names
+        return tuple(names[k] for k in undetermined(self.pipeline.smooth, own))
+
+    def chosen(self, digits: int = 7) -> list[str]:
+        """Return the unknown parameters in words, with their units; a caution where one is open."""
+        known, more = self.task.system.parameters, " (not determined)"
+        return [
+            f"{k} = {quantity(x, known[k].unit, digits)}{more * (k in self.undetermined)}"
+            for k, x in self.unknowns.items()
+        ]
+
+    @property
+    def stagewise(self) -> dict[str, np.ndarray]:
+        """The values (N,) of the stage parameters by name."""
+        names = self.task.control_names
+        return {name: self.u[:, names.index(name)] for name in self.task.stages_of}
+
+    @cached_property
+    def relation(self) -> Relation:
+        """The algebraic variables of the problem, with their values in this plan."""
+        if not self.algebraic:
+            return self.task.relation
+        known = self.trajectory[0], np.column_stack([*self.algebraic.values()])
+        return dataclasses.replace(self.task.relation, known=known)
+
+    @cached_property
+    def algebraic(self) -> dict[str, np.ndarray]:
+        """The values (n_t,) of the algebraic variables at the times of `trajectory`, by name."""
+        program, relation = self.outcome.program, self.task.relation
+        if not relation:
+            return {}
+        z = self.outcome.w[program.of["z"]].reshape(-1, len(relation.names))
+        given = self.rho | dict(zip(self.task.control_names, self.u[self.first], strict=True))
+        first = relation.solve(self.t[:1], self.x[:1], given, z[:1])
+        return dict(zip(relation.names, np.vstack([first, z]).T, strict=True))
+
+    @property
+    def as_guess(self) -> Plain:
+        """The plan as a guess for `optimize`."""
+        guess: Plain = {"x": self.x, "u": self.u, "t_end": self.t_end, "unknowns": self.unknowns}
+        if self.algebraic:
+            each = self.outcome.program.grid.elements * self.outcome.program.grid.stages
+            guess["algebraic"] = {name: z[::each] for name, z in self.algebraic.items()}
+        return guess
 
     @property
     def residuals(self) -> dict[str, float]:
@@ -149,7 +222,7 @@ class Solved(ABC):
 
     @property
     def unmet(self) -> dict[str, float]:
-        """The end and path constraints that cannot hold, and by how much they are missed."""
+        """The constraints and bounds of states that cannot hold; by how much they are missed."""
         program, w = self.outcome.program, self.outcome.w
         found = {}
         for rule, pair in zip(self.task.end_rules, w[program.of["end"]], strict=True):
@@ -157,14 +230,27 @@ class Solved(ABC):
         path = w[program.of["path"]]
         for i, rule in enumerate(self.task.path_rules):
             found[f"path: {rule[3]}"] = float(path[..., i, :].max())
+        knots = w[program.of["knot"]]
+        for i, rule in enumerate(self.task.knot_rules if knots.size else ()):
+            found[f"knot: {rule[3]}"] = float(knots[:, i].max())
+        for kind, names, limits in (
+            ("bounds", self.task.state_names, self.task.limits[0]),
+            ("z bounds", self.task.relation.names, self.task.relation.limits),
+        ):
+            missed = w[program.of[kind]]
+            for i, name in enumerate(names if missed.size else ()):
+                low, high = limits[i]
+                ends_ = f"{low:g} <= " if np.isfinite(low) else "", f" <= {high:g}"
+                text = ends_[0] + name + (ends_[1] if np.isfinite(high) else "")
+                found[f"bounds: {text}"] = float(missed[..., i, :].max())
         return {k: v for k, v in found.items() if v > 1e-8}
 
     @cached_property
     def _replay(self) -> Replay:
         task = self.task
         begin, goals = self._ends
-        names = task.control_names
-        return replay(task.system, self.t, begin, goals, self.u, names, self.rho, self.modes)
+        names, rho, modes = task.control_names, self.rho, self.modes
+        return replay(task.system, self.t, begin, goals, self.u, names, rho, modes, self.relation)
 
     @property
     def first(self) -> int:
@@ -215,6 +301,10 @@ class Solved(ABC):
             next(p.signs[0] for p in reversed(self.sequence) if p.begin <= t + near)
             for t in self.t[:-1]
         )
+
+    @abstractmethod
+    def holding(self) -> Self:
+        """Return the plan of the problem whose unknown parameters have the values found here."""
 
     @abstractmethod
     def resumed(

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 import sympy as sp
-from scipy import optimize
 
 from explorer.derivatives.question import Question, ask
 from explorer.derivatives.trust import Trust, trust
@@ -264,12 +264,12 @@ def _check_data(data: np.ndarray, observed: Observed, p: int) -> None:
 
 def _search(
     model: _Model, start: np.ndarray, tol: float, max_iter: int, first: bool
-) -> tuple[Start, _Model, optimize.OptimizeResult | None]:
+) -> tuple[Start, _Model, scipy.optimize.OptimizeResult | None]:
     """Search from one start; from a later one without a run nothing is found."""
     search = model.search
     begun = search.named(start)
     try:
-        found = optimize.least_squares(
+        found = scipy.optimize.least_squares(
             model.residuals,
             start,
             model.jacobian,
@@ -296,7 +296,7 @@ def _search(
 def _told(
     starts: list[Start],
     model: _Model,
-    found: optimize.OptimizeResult,
+    found: scipy.optimize.OptimizeResult,
     best: int,
     known_sigma: bool,
     runs: int,
@@ -361,7 +361,7 @@ def _data(
 
 
 def _covariance(
-    model: _Model, found: optimize.OptimizeResult, J: np.ndarray, known: bool
+    model: _Model, found: scipy.optimize.OptimizeResult, J: np.ndarray, known: bool
 ) -> tuple[np.ndarray, list[str]]:
     """Return the covariance of the values found, and what must be said about it."""
     search = model.search

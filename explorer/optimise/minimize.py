@@ -13,7 +13,7 @@ import dataclasses
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from explorer.derivatives.cost import CostLike
 from explorer.derivatives.question import Question, ask, gradient_of
@@ -142,7 +142,7 @@ class _Descent:
         self.crossed |= point.events != self.best.events
         return point.cost, point.slope
 
-    def accept(self, intermediate_result: optimize.OptimizeResult) -> None:
+    def accept(self, intermediate_result: scipy.optimize.OptimizeResult) -> None:
         """L-BFGS-B calls this with each new iterate."""
         point = self.at(np.asarray(intermediate_result.x))
         before, self.best = self.best, point
@@ -188,11 +188,11 @@ class _Descent:
             if self.left <= 0:
                 return f"stopped after max_iter = {self.max_iter} iterations"
             z, self.turned, self.crossed = self.best.z, False, False
-            box = optimize.Bounds(
+            box = scipy.optimize.Bounds(
                 np.maximum(self.low, z - radius), np.minimum(self.high, z + radius)
             )
             try:
-                found = optimize.minimize(
+                found = scipy.optimize.minimize(
                     self.trial,
                     z,
                     jac=True,

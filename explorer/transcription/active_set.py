@@ -14,16 +14,19 @@ import numpy as np
 
 from explorer.transcription.contact_formulas import ContactFormulas
 from explorer.transcription.contact_sets import bounds_of_contacts, forces_at, is_closed, labels_of
+from explorer.transcription.grid import ASKED, INF
 from explorer.transcription.layout import (
     Layout,
     ends,
+    inputs_at,
     layout_of,
     lengths,
+    products_at,
     stage_times,
     states_at,
 )
 from explorer.transcription.modes import bounds_of_modes
-from explorer.transcription.program import INF, Program
+from explorer.transcription.program import Program
 from explorer.transcription.sequence import Sequence, counts
 from explorer.transcription.solver import Bounds
 
@@ -148,7 +151,7 @@ def moved(
     grid, of, f = program.grid, program.of, program.formulas
     N, E = grid.intervals, grid.elements
     out = np.zeros(program.low.size)
-    for name in ("T", "t_0", "part"):
+    for name in ("T", "t_0", "part", "unknown"):
         out[of[name]] = w[source.of[name]]
     out[of["u"]] = w[source.of["u"]]
     boundaries = ends(source, w)
@@ -168,6 +171,7 @@ def moved(
         begin = np.concatenate([[0.0], np.cumsum(each)[:-1]])
         times = begin[:, None] + each[:, None] * grid.method.c
         out[of["x"][k]] = states_at(source, w, begun, k, times.ravel()).reshape(*times.shape, -1)
+    _determined(source, w, program, out)
     if isinstance(f, ContactFormulas):
         _forces(source, w, program, out, layout)
         return out, layout
@@ -177,18 +181,30 @@ def moved(
         out[of["m"]] = 0.5 * (1 + layout.signs[:, :, None, :])
     if f.n_c:
         t = stage_times(program, out)
-        u = np.broadcast_to(out[of["u"]][:, None, None, :], (N, E, grid.stages, f.n_u))
-        points = t.size
-        rho = np.repeat(p[f.n_x : f.n_x + f.n_p, None], points, axis=1)
+        points, u = t.size, inputs_at(program, out)
+        rho = np.repeat(program.rho(out, p)[:, None], points, axis=1)
         x = out[of["x"]].reshape(points, f.n_x).T
-        c = f.switching(t.reshape(1, points), x, u.reshape(points, f.n_u).T, rho)
+        c = f.switching(t.reshape(1, points), x, u.reshape(points, -1).T, rho)
         c = np.asarray(c, float).T.reshape(N, E, grid.stages, f.n_c)
         if f.modes:
             out[of["lam"]] = -c
             return out, layout
         out[of["lam"]] = np.concatenate([np.maximum(-c, 0), np.maximum(c, 0)], axis=3)
         _slide(program, out, layout, rho[:, 0], t)
+        out[of["beta"]] = products_at(program, out, p)
     return out, layout
+
+
+def _determined(source: Program, w: np.ndarray, program: Program, out: np.ndarray) -> None:
+    """Set the algebraic variables, by interpolation inside of each control interval."""
+    old, new = stage_times(source, w), stage_times(program, out)
+    z, of = w[source.of["z"]], program.of
+    for k in range(len(new)) if z.size else ():
+        known = z[k].reshape(old[k].size, -1)
+        for i in range(known.shape[1]):
+            out[of["z"][k, ..., i]] = np.interp(new[k], old[k].ravel(), known[:, i])
+    if of["z0"].size:
+        out[of["z0"]] = out[of["z"][:, :, 0]]
 
 
 def _forces(
@@ -215,12 +231,12 @@ def _slide(program: Program, w: np.ndarray, layout: Layout, rho: np.ndarray, t: 
 
     In a phase of no length any alpha satisfies the equations, but only this one lets it grow.
     """
-    f, of = program.formulas, program.of
+    f, of, inputs = program.formulas, program.of, inputs_at(program, w)
     for k, n in np.argwhere((layout.signs == 0).any(axis=2)):
         on = np.flatnonzero(layout.signs[k, n] == 0)
         for q in range(program.grid.stages):
             m = w[of["m"][k, n, q]].copy()
-            x, u = w[of["x"][k, n, q]], w[of["u"][k]]
+            x, u = w[of["x"][k, n, q]], inputs[k, n, q]
             for _ in range(8):
                 rate, slope = f.slide(t[k, n, q], x, m, u, rho)
                 rate, slope = np.asarray(rate).ravel()[on], np.asarray(slope)[np.ix_(on, on)]
@@ -234,14 +250,14 @@ def _slide(program: Program, w: np.ndarray, layout: Layout, rho: np.ndarray, t: 
 
 
 def open_ends(program: Program, bounds: Bounds) -> Bounds:
-    """Return bounds with slacks of path and end; switching functions stay as they are."""
+    """Return bounds with slacks of what is asked; switching functions stay as they are."""
     wide = open_slacks(program, Bounds(*(one.copy() for one in vars(bounds).values())))
     wide.high[program.of["loose"]] = 0.0
     return wide
 
 
 def open_slacks(program: Program, bounds: Bounds) -> Bounds:
-    """Return bounds with all slacks allowed: switching functions, path and end."""
-    for name in ("loose", "path", "end"):
+    """Return bounds with all slacks allowed: switching functions, and what is asked."""
+    for name in ("loose", *ASKED):
         bounds.high[program.of[name]] = INF
     return bounds

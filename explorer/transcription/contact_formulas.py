@@ -16,7 +16,7 @@ import sympy as sp
 from explorer.errors import NotApplicable
 from explorer.systems import MechanicalSystem
 from explorer.transcription.casadi_functions import casadi, function
-from explorer.transcription.formulas import Costs, Formulas
+from explorer.transcription.formulas import Costs, Formulas, arguments
 
 if TYPE_CHECKING:
     from casadi import Function
@@ -146,8 +146,7 @@ def contact_formulas(
         raise NotApplicable(f"'{system.name}' cannot be optimised: {why}")
     t, q, v = system.t, list(system.q), list(system.v)
     x = [*q, *v]
-    u = [sp.Symbol(k) for k in controls]
-    p = [sp.Symbol(k) for k in system.parameters if k not in controls]
+    u, p = arguments(system, controls, costs)
 
     def rate(formula: sp.Expr) -> sp.Expr:
         """d/dt without the accelerations."""
@@ -175,7 +174,8 @@ def contact_formulas(
         rate(rate(g)) + sum((r * s for r, s in zip(row, a, strict=True)), sp.S.Zero)
         for g, row in zip(gaps, rows, strict=False)
     ]
-    at, end, pushing = [[t], x, u, p], [[t], x, p], [[t], x, forces, u, p]
+    at, pushing = [[t], x, u, p], [[t], x, forces, u, p]
+    end = [[t], x, costs.algebraic, p]
     mass = sp.Matrix(system.mass)
     acceleration = _solved("acceleration", at, mass, list(system.force))
     rates = [rate(g) for g in gaps]
@@ -183,7 +183,7 @@ def contact_formulas(
     names = [contact.name for contact in contacts]
     return ContactFormulas(
         len(x),
-        len(u),
+        len(controls),
         len(p),
         len(contacts),
         acceleration,
@@ -195,6 +195,9 @@ def contact_formulas(
         function("terminal", end, [[costs.terminal]]),
         function("end", end, [costs.end]),
         None,
+        knot=function("knot", end, [costs.knots]),
+        n_z=len(costs.algebraic),
+        equations=function("equations", at, [costs.equations]),
         gap_rate=gap_rate,
         acceleration=acceleration,
         gap_acceleration=function("gap_acceleration", [[t], x, a, u, p], [second]),

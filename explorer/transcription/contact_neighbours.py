@@ -49,6 +49,11 @@ def _on_boundaries(plan: Polished) -> Iterator[Biactive]:
         j = function_of(plan, before, change.after)
         what = "a change on the boundary of a control interval"
         free = leaves(before, change.after)
+        if between and not free:  # the control before it or the one behind it may act longer
+            what = "an impact on the boundary of a control interval"
+            for place in (2 * k, 2 * k + 2):
+                yield Biactive(change.t, j, what, sequence=sequence.with_place(i, place))
+            continue
         if between:
             if w[program.of["force"][k, -1, -1, j]] < weak:
                 yield Biactive(change.t, j, what, i, 2 * k)

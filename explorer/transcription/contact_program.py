@@ -30,8 +30,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from explorer.transcription.builder import Builder
 from explorer.transcription.contact_formulas import ContactFormulas
-from explorer.transcription.program import INF, Builder, Grid, Limits, Program
+from explorer.transcription.grid import INF, Grid, Limits
+from explorer.transcription.program import Program
 
 if TYPE_CHECKING:
     from casadi import SX
@@ -40,31 +42,43 @@ __all__ = ["build_contacts"]
 
 
 def build_contacts(
-    formulas: ContactFormulas, grid: Grid, limits: Limits, smooth: bool = True
+    formulas: ContactFormulas,
+    grid: Grid,
+    limits: Limits,
+    smooth: bool = True,
+    elastic: bool = False,
 ) -> Program:
     """Return the smooth program of known phases, or that of the homotopy."""
-    return _ContactBuilder(formulas, grid, limits, smooth).build()
+    return _ContactBuilder(formulas, grid, limits, smooth, elastic).build()
+
+
+def extrapolated(c: np.ndarray) -> np.ndarray:
+    """Return the weights (s,) of values at the stages in that of their polynomial at the begin."""
+    return np.array([np.prod(-np.delete(c, j) / (c[j] - np.delete(c, j))) for j in range(c.size)])
 
 
 class _ContactBuilder(Builder):
     """Lays out elements that begin with impulses.
 
     Its rows, by name: "gap", "rate", "slip" and "cone" of the stages, the last two with the begin
-    as stage 0. At the begin "begin", "start" and "lift": the gap, its rate behind the impulse + e
-    times that before, and its acceleration without forces.
+    as stage 0; "first cone" of the forces that the stages mean at the begin. At the begin "begin",
+    "start" and "lift": the gap, its rate behind the impulse + e times that before, and its
+    acceleration without forces.
     """
 
     f: ContactFormulas
 
-    def __init__(self, f: ContactFormulas, grid: Grid, limits: Limits, smooth: bool) -> None:
-        super().__init__(f, grid, limits)
+    def __init__(
+        self, f: ContactFormulas, grid: Grid, limits: Limits, smooth: bool, elastic: bool
+    ) -> None:
+        super().__init__(f, grid, limits, elastic)
         self.smooth = smooth
         self.entered: tuple[SX, SX, SX] | None = None
         self.bounds_of_slip: list[SX] = []
 
     def start_multipliers(self, t: SX) -> SX:
         """Return the gaps at the start."""
-        gap = self.f.switching(t, self.x0, self.ca.SX(self.f.n_u, 1), self.rho)
+        gap = self.f.switching(t, self.x0, self.padded(self.ca.SX(self.f.n_u, 1)), self.rho)
         return self.ca.fmax(gap, 0)
 
     def forces(self, name: str) -> SX:
@@ -72,7 +86,7 @@ class _ContactBuilder(Builder):
         low = np.where(np.arange(self.f.n_f) < self.f.n_c, 0.0, -INF)
         return self.variable(name, self.f.n_f, low, INF)
 
-    def cone(self, t: SX, x: SX, u: SX, forces: SX) -> SX:
+    def cone(self, t: SX, x: SX, u: SX, forces: SX, name: str = "cone") -> SX:
         """Append the friction cones; return mu lam + lam_t and mu lam - lam_t, (n_t, 2)."""
         f = self.f
         if not f.n_t:
@@ -80,12 +94,13 @@ class _ContactBuilder(Builder):
         most = f.friction(t, x, u, self.rho) * forces[f.rough.tolist()]
         along = forces[f.n_c : f.n_c + f.n_t]
         both = self.ca.horzcat(most + along, most - along)
-        self.row("cone", self.ca.reshape(both, -1, 1), 0.0, INF)
+        self.row(name, self.ca.reshape(both, -1, 1), 0.0, INF)
         return both
 
     def enter(self, t: SX, x: SX, u: SX, before: SX) -> SX:
         """Return the state behind the impulses at the begin of an element."""
         ca, f = self.ca, self.f
+        controls, u = u, self.padded(u)
         n = f.n_x // 2
         if f.n_b and self.begun:
             shift = self.variable("bond", f.n_b)
@@ -104,6 +119,7 @@ class _ContactBuilder(Builder):
             self.row("held", f.held(t, after, u, self.rho))
         if self.smooth:
             self.row("start", start, -INF, INF)
+            u = self.determined(t, after, controls, "z0")
             free = f.acceleration(t, after, u, self.rho)
             self.row("lift", f.gap_acceleration(t, after, free, u, self.rho), -INF, INF)
         self.entered = impulses, start, new
@@ -114,14 +130,16 @@ class _ContactBuilder(Builder):
         ca, f, method, s = self.ca, self.f, self.grid.method, self.grid.stages
         assert self.entered is not None
         impulses, start, rate0 = self.entered
+        controls, u = u, self.padded(u)
         slips = [f.slip(t, x0, u, self.rho)]
         cones = [self.cone(t, x0, u, impulses)]
         xs, steps, forces, gaps = [], [], [], [before]
         self.slipping(slips[0])
         for j in range(s):
-            x = self.variable("x", f.n_x, *self.limits.x.T)
+            x = self.state()
             force = self.forces("force")
             when = t + method.c[j] * h
+            u = self.determined(when, x, controls)
             xs.append(x)
             forces.append(force)
             free = f.acceleration(when, x, u, self.rho)
@@ -142,9 +160,13 @@ class _ContactBuilder(Builder):
             slack = self.slacks("path", len(self.limits.path))
             if len(self.limits.path):
                 self.row("path", f.path(when, x, u, self.rho) + slack, *self.limits.path.T)
+        if self.smooth and f.n_t:  # no stage is at the begin, where sticking would be lost first
+            first = ca.mtimes(ca.horzcat(*forces), extrapolated(method.c))
+            self.cone(t, x0, self.padded(controls), first, "first cone")
+        slopes = np.linalg.inv(method.A)  # so each row has the forces of one stage only
         for j in range(s):
-            moved = ca.mtimes(ca.horzcat(*steps), method.A[j])
-            self.row("collocation", xs[j] - x0 - moved)
+            moved = ca.mtimes(ca.horzcat(*xs) - ca.repmat(x0, 1, s), slopes[j])
+            self.row("collocation", (moved - steps[j]) / slopes[j, j])
         if not self.smooth and f.n_c:
             product = self.normal(impulses, start, rate0, forces, gaps, slips)
             self.row("product", product + self.dissipation(slips, cones), -INF, INF)
@@ -212,6 +234,7 @@ class _ContactBuilder(Builder):
             "lift": (N, E, f.n_c if self.smooth else 0),
             "slip": (N, E, s + 1, f.n_t if self.smooth else 0),
             "cone": (N, E, s + 1, 2, f.n_t),
+            "first cone": (N, E, 2, f.n_t if self.smooth else 0),
         }
         del rows["switching"]
         return variables, rows

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.transcription.contact_formulas import ContactFormulas
-from explorer.transcription.layout import lengths, stage_times
-from explorer.transcription.program import INF, Program
+from explorer.transcription.grid import INF
+from explorer.transcription.layout import ends, inputs_at, lengths, stage_times
+from explorer.transcription.program import Program
 from explorer.transcription.sequence import Sequence, Signs
 from explorer.transcription.solver import Bounds
 from explorer.types import Array
@@ -19,6 +20,7 @@ from explorer.types import Array
 __all__ = [
     "OPEN",
     "STICK",
+    "at_boundaries",
     "bounds_of_contacts",
     "collapsed",
     "complementarity",
@@ -35,6 +37,7 @@ OPEN, STICK, FORWARD, BACKWARD, BOUNCE = range(5)
 NAMES = ("open", "stick", "forward", "backward", "bounce")
 DRIFT = 1e-7  # m: by which a gap may have drifted while the rate of the gap was zero
 SNAP = 0.25  # of a control interval: how near to its boundary a liftoff is put there
+HIT = 0.15  # of a mean element: an impact; the elements of the homotopy are not shorter than 0.1
 FAINT = 1e-2  # impulses in N s beside gaps in m: none
 BRIEF = 1e-3  # of a mean element
 STRONG = 1e-3  # of the largest one: an impulse that is one
@@ -82,8 +85,8 @@ def evaluated(program: Program, w: np.ndarray, p: np.ndarray) -> tuple[np.ndarra
     assert isinstance(f, ContactFormulas)
     t = stage_times(program, w)
     N, E, s = t.shape
-    u = np.broadcast_to(w[of["u"]][:, None, None, :], (N, E, s, f.n_u)).reshape(t.size, f.n_u)
-    rho = np.repeat(p[f.n_x : f.n_x + f.n_p, None], t.size, axis=1)
+    u = inputs_at(program, w).reshape(t.size, -1)
+    rho = np.repeat(program.rho(w, p)[:, None], t.size, axis=1)
     given = t.reshape(1, -1), w[of["x"]].reshape(t.size, f.n_x).T, u.T, rho
     gap, slip = (np.asarray(one(*given), float).T for one in (f.switching, f.slip))
     return gap.reshape(N, E, s, f.n_c), slip.reshape(N, E, s, f.n_t)
@@ -108,8 +111,9 @@ def labels_of(program: Program, w: np.ndarray, p: np.ndarray) -> np.ndarray:
     labels = np.where(on, STICK, OPEN)
     sliding = part(slip.sum(axis=2))
     along = force[..., f.n_c : f.n_c + f.n_t]
-    rho = p[f.n_x : f.n_x + f.n_p]
-    mus = np.asarray(f.friction(0, w[of["x"][0, 0, 0]], w[of["u"][0]], rho), float).ravel()
+    rho = program.rho(w, p)
+    u = inputs_at(program, w)[0, 0, 0]
+    mus = np.asarray(f.friction(0, w[of["x"][0, 0, 0]], u, rho), float).ravel()
     for i, k in ((int(f.rough[k]), int(k)) for k in f.free):
         most = mus[k] * force[..., i]
         left = np.minimum(most + along[..., k], most - along[..., k])
@@ -183,12 +187,32 @@ def bounds_of_contacts(program: Program, labels: np.ndarray, phase: np.ndarray) 
     return bounds
 
 
-def brief(program: Program) -> float:
+def brief(program: Program, part: float = BRIEF) -> float:
     """Return the shortest element in s with which contacts are solved at first.
 
     In an element of no length h lam = 0 follows from equations, at the border of its range.
     """
-    return BRIEF * program.grid.usual / program.of["h"].size
+    return part * program.grid.usual / program.of["h"].size
+
+
+def at_boundaries(program: Program, w: np.ndarray, sequence: Sequence) -> Sequence:
+    """Return a sequence in which brief phases at the ends of control intervals are left out.
+
+    What begins or ends such a phase happens on the boundary instead, if nothing else does.
+    """
+    out, limits = sequence, ends(program, w)
+    taken = {change.place for change in sequence.changes}
+    near = 4 * brief(program)
+    for i, change in enumerate(sequence.changes):
+        k, between = divmod(change.place, 2)
+        for place, t in ((2 * k - 1, limits[k]), (2 * k + 1, limits[k + 1])):
+            beside = out.with_place(i, place)
+            free = not between and place not in taken and abs(change.t - t) < near
+            if free and beside.fits(len(limits) - 1, program.grid.elements):
+                taken.add(place)
+                out = beside
+                break
+    return out
 
 
 def collapsed(program: Program, bounds: Bounds, w: np.ndarray) -> Bounds | None:
@@ -203,7 +227,8 @@ def collapsed(program: Program, bounds: Bounds, w: np.ndarray) -> Bounds | None:
     out.high[of["h"][short]] = 0.0
     force = of["force"][short]
     out.low[force] = out.high[force] = 0.0
-    for what in (rows["rate"][short], rows["slip"][short][:, 1:], rows["cone"][short][:, 1:]):
+    free = rows["rate"][short], rows["slip"][short][:, 1:], rows["cone"][short][:, 1:]
+    for what in (*free, rows["first cone"][short]):
         out.row_low[what], out.row_high[what] = -INF, INF
     gap = rows["gap"][short]
     held = out.row_low[gap] == out.row_high[gap]  # a touchdown
@@ -232,6 +257,8 @@ def _inside(program: Program, bounds: Bounds, label: int, k: int, n: int, i: int
         along = of["impulse"][k, n, n_c + t]
         bounds.low[along] = bounds.high[along] = 0.0
         bounds.row_low[rows["cone"][k, n, 0, :, t]] = -INF
+        if label != STICK:
+            bounds.row_low[rows["first cone"][k, n, :, t]] = -INF
     if not is_closed(np.asarray(label)):
         bounds.row_low[rows["gap"][k, n, :, i]] = -DRIFT
         bounds.high[of["force"][k, n, :, i]] = 0.0
@@ -336,26 +363,22 @@ def leaves(before: Signs, after: Signs) -> bool:
     return all(STICK <= a < BOUNCE and b != STICK for a, b in pairs)
 
 
-def inside(sequence: Sequence, most: int, ends: np.ndarray) -> Sequence:
-    """Return the sequence with liftoffs and begins of slides on the boundaries that are near.
+def inside(sequence: Sequence, most: int, limits: np.ndarray) -> Sequence:
+    """Return the sequence with changes on the boundaries that are near.
 
-    There a jump of a control opens a contact. Any other change on a boundary goes to the interval
-    before it, or to the one behind it if that has `most` phases already. `ends` (N + 1,) are the
-    times of the boundaries.
+    There a jump of a control opens a contact. An impact on a boundary stays there, too: beside it
+    would be a phase of no length. `limits` (N + 1,) are the times of the boundaries.
     """
     out = sequence
     for i, change in enumerate(sequence.changes):
-        free = leaves(sequence.before(i), change.after)
         k, between = divmod(change.place, 2)
-        if between == free:
+        if between:
             continue
-        if free:
-            part = (change.t - ends[k]) / max(ends[k + 1] - ends[k], 1e-300)
-            places = [change.place - 1] if part < SNAP else []
-            places += [change.place + 1] if part > 1 - SNAP else []
-        else:
-            places = [change.place - 1, change.place + 1]
+        near = SNAP if leaves(sequence.before(i), change.after) else HIT / most
+        part = (change.t - limits[k]) / max(limits[k + 1] - limits[k], 1e-300)
+        places = [change.place - 1] if part < near else []
+        places += [change.place + 1] if part > 1 - near else []
         tried = [out.with_place(i, place) for place in places]
-        fits = [one for one in tried if one.fits(len(ends) - 1, most)]
+        fits = [one for one in tried if one.fits(len(limits) - 1, most)]
         out = fits[0] if fits else out
     return out

@@ -17,13 +17,14 @@ import numpy as np
 import sympy as sp
 
 from explorer.errors import NotApplicable
-from explorer.systems import FilippovSystem, StepSystem
+from explorer.systems import FilippovSystem, StepSystem, System
 from explorer.transcription.casadi_functions import casadi, function
+from explorer.transcription.lifting import Lifting
 
 if TYPE_CHECKING:
     from casadi import Function
 
-__all__ = ["Costs", "Formulas", "formulas"]
+__all__ = ["Costs", "Formulas", "arguments", "formulas"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Costs:
     path : tuple of formulas that are in a range at all times
     end : tuple of formulas that are in a range at the final time
     knots : tuple of formulas that are in a range at the end of each control interval
+    algebraic : tuple of symbols of variables that equations determine
+    equations : tuple of formulas that are zero at all times
     """
 
     running: sp.Expr = field(default_factory=lambda: sp.Integer(0))
@@ -44,22 +47,26 @@ class Costs:
     path: tuple[sp.Expr, ...] = ()
     end: tuple[sp.Expr, ...] = ()
     knots: tuple[sp.Expr, ...] = ()
+    algebraic: tuple[sp.Symbol, ...] = ()
+    equations: tuple[sp.Expr, ...] = ()
 
 
 @dataclass(frozen=True)
 class Formulas:
     """CasADi functions of a system and its costs.
 
+    Controls and algebraic variables of a stage are one argument u (n_u + n_z,).
+
     Attributes
     ----------
     n_x, n_u, n_p, n_c : int
         States, controls, parameters, switching functions.
-    flow : x' of (t, x, m, u, p)
+    flow : x' of (t, x, m, u, p), where m has the lifted products b behind the multipliers
     switching : c of (t, x, u, p)
     rates : dc/dt of (t, x, m, u, p)
     slide : dc/dt and its derivative by m, of the same
     running, path : of (t, x, u, p)
-    terminal, end, knot : of (t, x, p)
+    terminal, end, knot : of (t, x, z, p)
     cells : tuple of (indices, (n_cells, count) signs), or None
         In Stewart's form, of each subsystem the switching functions and the signs of its cells.
     edges : tuple of (int, int)
@@ -75,6 +82,14 @@ class Formulas:
         Of each guard, whether the state jumps there.
     driven : tuple of bool
         Of each guard, whether it depends on controls: then their jump may pass it.
+    n_z : int
+        Algebraic variables.
+    equations : of (t, x, u, p), or None
+        What is zero, (n_z,).
+    n_beta : int
+        Lifted products of multipliers.
+    products : of the same as `flow`, or None
+        What they are, each of multipliers and those before, (n_beta,).
     """
 
     n_x: int
@@ -97,6 +112,10 @@ class Formulas:
     driven: tuple[bool, ...] = ()
     jumping: tuple[bool, ...] = ()
     knot: Function | None = None
+    n_z: int = 0
+    equations: Function | None = None
+    n_beta: int = 0
+    products: Function | None = None
 
     @property
     def n_signs(self) -> int:
@@ -119,7 +138,11 @@ class Formulas:
 
 
 def formulas(
-    system: StepSystem, controls: Sequence[str], costs: Costs, stewart: bool = False
+    system: StepSystem,
+    controls: Sequence[str],
+    costs: Costs,
+    stewart: bool = False,
+    lifting: bool = False,
 ) -> Formulas:
     """Return the functions of a problem.
 
@@ -131,6 +154,8 @@ def formulas(
     costs : Costs
     stewart : bool
         Whether the multipliers are those of Stewart's form.
+    lifting : bool
+        Whether products of multipliers are variables of their own.
 
     Raises
     ------
@@ -145,24 +170,26 @@ def formulas(
             f"{system.kind} without regions. Use representation='step'."
         )
     t, x = [system.t], list(system.x)
-    u = [sp.Symbol(k) for k in controls]
-    p = [sp.Symbol(k) for k in system.parameters if k not in controls]
+    u, p = arguments(system, controls, costs)
     c = [s.c for s in system.switches]
     cells = None
     m, f = [s.alpha for s in system.switches], list(system.f)
     if stewart and isinstance(system, FilippovSystem):
         m, f, cells = _stewart(system)
-    at, end = [t, x, u, p], [t, x, p]
+    at, end = [t, x, u, p], [t, x, costs.algebraic, p]
     rates = [
         g.diff(system.t) + sum((g.diff(a) * b for a, b in zip(x, f, strict=True)), sp.Integer(0))
         for g in c
     ]
+    products = Lifting(m)
+    flow = [products(one) for one in f] if lifting else f
+    given = [t, x, [*m, *products.symbols], u, p]
     return Formulas(
         len(x),
-        len(u),
+        len(controls),
         len(p),
         len(c),
-        function("flow", [t, x, m, u, p], [f]),
+        function("flow", given, [flow]),
         function("switching", at, [c]),
         by_rates := function("rates", [t, x, m, u, p], [rates]),
         _with_slope(by_rates),
@@ -172,7 +199,19 @@ def formulas(
         function("end", end, [costs.end]),
         cells,
         knot=function("knot", end, [costs.knots]),
+        n_z=len(costs.algebraic),
+        equations=function("equations", at, [costs.equations]),
+        n_beta=len(products.symbols),
+        products=function("products", given, [products.products]),
     )
+
+
+def arguments(
+    system: System, controls: Sequence[str], costs: Costs
+) -> tuple[list[sp.Symbol], list[sp.Symbol]]:
+    """Return the symbols of controls and algebraic variables, and those of other parameters."""
+    u = [*map(sp.Symbol, controls), *costs.algebraic]
+    return u, [p for p in map(sp.Symbol, system.parameters) if p not in u]
 
 
 def _with_slope(rates: Function) -> Function:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.transcription.program import INF, Program
+from explorer.transcription.grid import INF
+from explorer.transcription.program import Program
 from explorer.transcription.solver import Bounds
 
 _ROOM = 0.02  # of the range of a state: where it is outside, and before it comes back
 
-__all__ = ["begun_at", "over", "restrict", "shifted_by_one"]
+__all__ = ["begun_at", "carried", "over", "restrict", "shifted_by_one"]
 
 
 def over(program: Program, w: np.ndarray) -> int:
@@ -37,6 +38,15 @@ def begun_at(program: Program, w: np.ndarray, k: int, t_0: float, x0: np.ndarray
     return out
 
 
+def carried(source: Program, w: np.ndarray, program: Program) -> np.ndarray:
+    """Return a point of an elastic program, given one of the program that it loosens."""
+    out = np.zeros(program.low.size)
+    for name, places in source.of.items():
+        if places.shape == program.of[name].shape:
+            out[program.of[name]] = w[places]
+    return out
+
+
 def shifted_by_one(program: Program, w: np.ndarray, t_0: float) -> np.ndarray:
     """Return a point whose intervals are the next ones; the last one is there twice.
 
@@ -44,7 +54,7 @@ def shifted_by_one(program: Program, w: np.ndarray, t_0: float) -> np.ndarray:
     """
     out, of = w.copy(), program.of
     for name, places in of.items():
-        if places.ndim and places.size and name not in ("end", "part"):
+        if places.ndim and places.size and name not in ("end", "part", "unknown"):
             out[places[:-1]] = w[places[1:]]
     out[of["T"]] += t_0 - w[of["t_0"]]
     out[of["t_0"]] = t_0
@@ -54,7 +64,8 @@ def shifted_by_one(program: Program, w: np.ndarray, t_0: float) -> np.ndarray:
 def restrict(program: Program, bounds: Bounds, w: np.ndarray, p: np.ndarray) -> Bounds:
     """Put the horizon of a point into bounds: its start, its parts, and what is over.
 
-    A start outside of the bounds of its states has the first interval to come back.
+    A start outside of the bounds of its states has the first interval to come back. Unknown
+    parameters that intervals have used which are over keep their values.
     """
     of = program.of
     for name in ("t_0", "part"):
@@ -69,6 +80,7 @@ def restrict(program: Program, bounds: Bounds, w: np.ndarray, p: np.ndarray) -> 
     bounds.low[x] = np.where(start < low, 2 * start - low - room, bounds.low[x])
     bounds.high[x] = np.where(start > high, 2 * start - high + room, bounds.high[x])
     if k:
+        bounds.low[of["unknown"]] = bounds.high[of["unknown"]] = w[of["unknown"]]
         variables, rows = program.spans[:, :k]
         done = slice(variables[0, 0], variables[-1, 1])
         bounds.low[done] = bounds.high[done] = w[done]

@@ -9,7 +9,16 @@ import numpy as np
 from explorer.transcription.program import Program
 from explorer.transcription.sequence import Phase, counts
 
-__all__ = ["Layout", "ends", "layout_of", "lengths", "stage_times", "states_at"]
+__all__ = [
+    "Layout",
+    "ends",
+    "inputs_at",
+    "layout_of",
+    "lengths",
+    "products_at",
+    "stage_times",
+    "states_at",
+]
 
 
 def lengths(program: Program, w: np.ndarray) -> np.ndarray:
@@ -33,6 +42,27 @@ def stage_times(program: Program, w: np.ndarray) -> np.ndarray:
     begin = np.concatenate([[0.0], np.cumsum(h.ravel())[:-1]]).reshape(h.shape)
     begin += w[program.of["t_0"]]
     return np.asarray(begin[:, :, None] + h[:, :, None] * program.grid.method.c)
+
+
+def inputs_at(program: Program, w: np.ndarray) -> np.ndarray:
+    """Return controls and algebraic variables (N, E, s, n_u + n_z) at the stages."""
+    z, u = w[program.of["z"]], w[program.of["u"]][:, None, None, :]
+    return np.concatenate([np.broadcast_to(u, (*z.shape[:3], u.shape[-1])), z], axis=3)
+
+
+def products_at(program: Program, w: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Return the lifted products (N, E, s, n_beta) of the multipliers of a point."""
+    f, t = program.formulas, stage_times(program, w)
+    beta = np.zeros((t.size, f.n_beta))
+    if f.products is None or not f.n_beta:
+        return beta.reshape(*t.shape, -1)
+    several = w[program.of["x"]], w[program.of["m"]], inputs_at(program, w)
+    x, m, u = (one.reshape(t.size, -1) for one in several)
+    rho = np.repeat(program.rho(w, p)[:, None], t.size, axis=1)
+    for _ in range(f.n_c):  # each is of those before
+        given = np.hstack([m, beta]).T
+        beta = np.asarray(f.products(t.reshape(1, -1), x.T, given, u.T, rho), float).T
+    return beta.reshape(*t.shape, f.n_beta)
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,9 @@ import sympy as sp
 from explorer.errors import NotApplicable
 from explorer.systems import HybridSystem
 from explorer.transcription.casadi_functions import function
-from explorer.transcription.formulas import Costs, Formulas
-from explorer.transcription.program import INF, Program
+from explorer.transcription.formulas import Costs, Formulas, arguments
+from explorer.transcription.grid import INF
+from explorer.transcription.program import Program
 from explorer.transcription.sequence import Sequence
 from explorer.transcription.solver import Bounds
 
@@ -53,8 +54,7 @@ def hybrid_formulas(system: HybridSystem, controls: Several[str], costs: Costs) 
     if why:
         raise NotApplicable(f"'{system.name}' cannot be optimised: {why}")
     t, x = [system.t], list(system.x)
-    u = [sp.Symbol(k) for k in controls]
-    p = [sp.Symbol(k) for k in system.parameters if k not in controls]
+    u, p = arguments(system, controls, costs)
     weights = [sp.Symbol(f"_mode_{k}") for k in range(len(system.modes))]
     flow = [
         sum((w * mode.flow[i] for w, mode in zip(weights, system.modes, strict=True)), sp.S.Zero)
@@ -62,14 +62,14 @@ def hybrid_formulas(system: HybridSystem, controls: Several[str], costs: Costs) 
     ]
     reached = [guard.direction * guard.r for guard in system.guards]
     jumps = [after - x[i] for guard in system.guards for i, after in enumerate(guard.reset)]
-    at, end = [t, x, u, p], [t, x, p]
+    at, end = [t, x, u, p], [t, x, costs.algebraic, p]
     rates = [sp.S.Zero] * len(reached)  # of slides, which there are not
     by_rates = function("rates", [t, x, weights, u, p], [rates])
     conditions = [guard.when for guard in system.guards]
     edges = tuple((guard.mode, guard.to) for guard in system.guards)
     return Formulas(
         len(x),
-        len(u),
+        len(controls),
         len(p),
         len(reached),
         function("flow", [t, x, weights, u, p], [flow]),
@@ -90,6 +90,8 @@ def hybrid_formulas(system: HybridSystem, controls: Several[str], costs: Costs) 
         tuple(bool(set(u) & r.free_symbols) for r in reached),
         tuple(guard.jumps for guard in system.guards),
         function("knot", end, [costs.knots]),
+        len(costs.algebraic),
+        function("equations", at, [costs.equations]),
     )
 
 

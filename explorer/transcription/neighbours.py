@@ -18,10 +18,11 @@ from explorer.transcription.biactive import (
 )
 from explorer.transcription.contact_formulas import ContactFormulas
 from explorer.transcription.contact_neighbours import contact_places
-from explorer.transcription.layout import ends, stage_times
+from explorer.transcription.grid import Grid
+from explorer.transcription.layout import ends, inputs_at, stage_times
 from explorer.transcription.modes import possible
 from explorer.transcription.polish import Polished
-from explorer.transcription.program import Grid, Program
+from explorer.transcription.program import Program
 from explorer.transcription.sequence import Sequence
 
 __all__ = ["Biactive", "biactive", "elsewhere", "neighbours", "shifted", "without_idle"]
@@ -111,8 +112,8 @@ def idle(
     f, of = program.formulas, program.of
     boundaries = ends(program, w)
     times = [boundaries[0], *(c.t for c in sequence.changes), boundaries[-1]]
-    t, x, u = stage_times(program, w), w[of["x"]], w[of["u"]]
-    rho = p[f.n_x : f.n_x + f.n_p]
+    t, x, u = stage_times(program, w), w[of["x"]], inputs_at(program, w)
+    rho = program.rho(w, p)
     scale = max(1.0, float(np.abs(w[of["lam"]]).max(initial=0.0)))
     for i in range(len(times) - 1):
         signs = sequence.signs(i)
@@ -122,7 +123,7 @@ def idle(
                 m = np.array([0.5 * (1 + s) for s in signs])
                 m[j] = 0.5 * (1 + side)
                 rates = [
-                    side * float(f.rates(t[k, n, q], x[k, n, q], m, u[k], rho)[j])
+                    side * float(f.rates(t[k, n, q], x[k, n, q], m, u[k, n, q], rho)[j])
                     for k, n, q in inside
                 ]
                 if rates and min(rates) > -tol * scale:

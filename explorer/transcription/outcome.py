@@ -31,12 +31,16 @@ class Settings:
         Weight of unequal elements during the homotopy.
     most : int
         Neighbouring sequences that are solved at most.
+    effort : float
+        Iterations of the search beside a plan, in units of those of the homotopy before it: the
+        last solve begins within them. There are some hundred in any case.
     """
 
     sigmas: tuple[float, ...] = (1.0, 1e-2, 1e-4, 1e-6)
     more: tuple[float, ...] = ()
     even: float = 1e-2
     most: int = 60
+    effort: float = np.inf
 
 
 @dataclass

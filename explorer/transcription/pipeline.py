@@ -12,14 +12,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
-from explorer.transcription.active_set import open_ends, signs_of
+from explorer.transcription.active_set import moved, open_ends, signs_of
 from explorer.transcription.contact_formulas import ContactFormulas
 from explorer.transcription.contact_sets import inside
-from explorer.transcription.horizon import restrict
+from explorer.transcription.grid import ASKED
+from explorer.transcription.halt import why
+from explorer.transcription.horizon import carried, restrict
 from explorer.transcription.layout import ends, lengths
 from explorer.transcription.neighbours import (
     MOST,
@@ -30,7 +32,7 @@ from explorer.transcription.neighbours import (
     shifted,
     without_idle,
 )
-from explorer.transcription.outcome import Outcome, Settings
+from explorer.transcription.outcome import SOLVED, Outcome
 from explorer.transcription.polish import (
     CLOSED,
     PENALTY,
@@ -41,53 +43,59 @@ from explorer.transcription.polish import (
     ties,
 )
 from explorer.transcription.program import Program
+from explorer.transcription.search import Search
 from explorer.transcription.sequence import Sequence, read
-from explorer.transcription.solver import Bounds, Point, Solver
-from explorer.types import Plain
+from explorer.transcription.solver import Bounds, Halted, Point
 
 __all__ = ["Pipeline"]
 
 BETTER = 1e-8  # relative: a lower objective
+ASTRAY = 30  # a factor by which the objective does not rise from one sigma to the next
+CLOSER = 1.5  # a factor between two sigmas that is no longer made smaller
 SHORTEST = 0.1  # of a mean element with contacts, during the homotopy
+TRIES = 2  # budgets of a search beside a sequence that is not solved
+ANYWAY = 300  # iterations of a search beside a plan, however few the homotopy took
 SAME = 1e-6  # relative: what two discretisations of one solution may differ by
 
 
-class Pipeline:
-    """Solves one problem, for any start, parameters and guess.
-
-    Parameters
-    ----------
-    smooth : Solver
-        Of the program in step form.
-    homotopy : Solver or None
-        Of the program for the homotopy, if it is another one (Stewart's form).
-    settings : Settings
-    """
-
-    def __init__(self, smooth: Solver, homotopy: Solver | None, settings: Settings) -> None:
-        self.smooth, self.settings = smooth, settings
-        self.first = homotopy or smooth
-        self.log: list[Plain] = []
-        self.told: Callable[[int, str], None] = lambda done, name: None
-        self.begin = time.perf_counter()
-        self.start_mode = 0
-        self.modes: Sequence | None = None
-        self.reached = False  # whether the homotopy met all constraints
-
-    def note(self, stage: str, point: Point, cost: float, **more: object) -> None:
-        """Append a line to the log."""
-        line = {"stage": stage, "objective": cost, "iterations": point.iterations}
-        line |= {"status": point.status, "seconds": time.perf_counter() - self.begin, **more}
-        self.log.append(line)
-        self.told(len(self.log), f"{stage}, {cost:.6g}")
+class Pipeline(Search):
+    """Solves one problem, for any start, parameters and guess."""
 
     def __call__(self, w: np.ndarray, p: np.ndarray) -> Outcome:
         """Search from a guess `w` of the program of the homotopy; `p` are the parameters."""
+        self.best = None
+        try:
+            self.now = "search"
+            return self.explained(self.searched(w, p), w, p)
+        except Halted as halted:
+            return self.stopped(halted, p)
+
+    def explained(self, outcome: Outcome, w: np.ndarray, p: np.ndarray) -> Outcome:
+        """Return an outcome; where nothing is solved, what cannot hold is named if it is found."""
+        if outcome.status in SOLVED or self.reached or self.loosen is None:
+            return outcome
+        self.now = "what cannot hold"
+        other = self.loosen()
+        other.modes, other.told = self.modes, self.told
+        try:
+            found = other.searched(carried(self.first.program, w, other.first.program), p)
+        except Halted:
+            return replace(outcome, status="stopped", message=f"{why()}; nothing was solved")
+        self.log += found.log
+        if found.plan is not None and found.status in SOLVED:
+            return self.refine(found.program, found.w, found.plan.sequence, p)
+        return replace(found, log=self.log) if found.status == "infeasible" else outcome
+
+    def searched(self, w: np.ndarray, p: np.ndarray) -> Outcome:
+        """Return what a search from a guess finds."""
         self.log, self.begin, self.reached = [], time.perf_counter(), False
+        self.budget = np.inf
         program = self.first.program
         if program.formulas.modes or self.modes:
             return self.known(w, p)
+        before = self.iterations
         point = self.homotopy(w, p)
+        self.budget = max(self.settings.effort * (self.iterations - before), ANYWAY)
         if program.formulas.n_c == 0 or not program.grid.switching:
             sequence = Sequence((0,) * program.formulas.n_c, ())
             if program.formulas.n_c:
@@ -98,7 +106,7 @@ class Pipeline:
         for sigma in self.settings.more:
             plan = self.quick(program, point.w, sequence, p)
             if plan.ok:
-                return self.refine(plan.program, plan.point.w, plan.sequence, p)
+                return self.improved(plan, plan.parameters, wide=True)
             point = self.homotopy(point.w, p, (sigma,))
             sequence = self.sequence(point.w, p)
         outcome = self.refine(program, point.w, sequence, p)
@@ -112,7 +120,7 @@ class Pipeline:
         p[-2], p[-1] = 0.0, PENALTY
         plan = polish(self.smooth, source, w, sequence, p, kind="homotopy", elastic=False)
         self.note("polish", plan.point, plan.cost, changes=len(plan.sequence.changes))
-        return plan
+        return self.solved(plan)
 
     def known(self, w: np.ndarray, p: np.ndarray) -> Outcome:
         """Search among sequences, beginning with that of the guess or the mode of the start."""
@@ -135,11 +143,14 @@ class Pipeline:
         p[-2], p[-1] = self.settings.even, PENALTY
         sigmas = sigmas or self.settings.sigmas
         sigmas = sigmas if program.formulas.n_c else sigmas[:1]
-        elastic, point = False, None
-        for sigma in sigmas:
+        contacts = isinstance(program.formulas, ContactFormulas)
+        elastic, point, last, dear = self.elastic, None, 0.0, np.inf
+        todo = list(sigmas)
+        while todo:
+            sigma = todo.pop(0)
             bounds = Bounds.of(program)
             bounds.row_high[program.rows["product"]] = sigma
-            if isinstance(program.formulas, ContactFormulas):
+            if contacts:
                 # in an element of no length a force would be an impulse that nothing limits
                 least = SHORTEST * program.grid.usual / program.of["h"].size
                 bounds.low[program.of["h"]] = least
@@ -147,14 +158,21 @@ class Pipeline:
             if elastic:
                 bounds = open_ends(program, bounds)
             restrict(program, bounds, w, p)
-            point = solver("homotopy", w, p, bounds)
+            self.now = f"homotopy, sigma = {sigma:g}"
+            point = solver("homotopy", w, p, bounds, dear=dear)
+            if not point.ok and contacts and last > CLOSER * sigma:
+                # the solver has gone astray: from the last solution to a sigma that is nearer
+                self.note("homotopy", point, float(program.costs(point.w, p)), sigma=sigma)
+                todo = [float(np.sqrt(last * sigma)), sigma, *todo]
+                continue
             if not point.ok and not elastic:
                 elastic = True
                 point = solver(
                     "homotopy", w, p, restrict(program, open_ends(program, bounds), w, p)
                 )
+            last, dear = sigma, ASTRAY * (1 + abs(point.f)) if contacts else np.inf
             w = point.w
-            slack = max((w[program.of[k]].max(initial=0.0) for k in ("path", "end")), default=0.0)
+            slack = max((w[program.of[k]].max(initial=0.0) for k in ASKED), default=0.0)
             elastic = elastic and slack > CLOSED
             self.reached = point.ok and not slack > CLOSED
             self.note("homotopy", point, float(program.costs(w, p)), sigma=sigma, slack=slack)
@@ -195,7 +213,10 @@ class Pipeline:
         p[-2], p[-1] = 0.0, PENALTY
         best = self.polished(source, w, sequence, p)
         if not best.ok:
+            limit = self.iterations + TRIES * self.budget
             for other in elsewhere(sequence, source.grid)[: None if wide else self.settings.most]:
+                if self.iterations >= limit:
+                    break
                 tried = self.polished(source, w, other, p)
                 best = tried if tried.ok or tried.missing < best.missing else best
                 if best.ok:
@@ -209,11 +230,16 @@ class Pipeline:
     def improved(self, best: Polished, p: np.ndarray, wide: bool) -> Outcome:
         """Return the outcome of a solution: sequences beside it, as long as they are better."""
         first = best
+        if self.elastic:
+            w = best.point.w
+            return Outcome(best.program, w, p, "stationary", best, best.point, [], "", self.log)
+        self.until = self.iterations + (self.budget if wide else np.inf)
         best, places, open_ = self.descend(best, p, wide)
         several = len(places) > 1 and any(place.sequence is not None for place in places)
-        if wide and (open_ or several or len(places) > MOST):  # not all of them moved together
-            best, places, open_ = self.loosened(best, places, open_, p)
-        if best is not first:  # a search beside a plan does not go to the last digits
+        if wide and (open_ or several or len(places) > MOST) and not self.over:
+            best, places, open_ = self.loosened(best, places, open_, p)  # all moved together
+        if best is not first and not isinstance(best.program.formulas, ContactFormulas):
+            # a search beside a plan does not go to the last digits
             final = self.polished(best.program, best.point.w, best.sequence, p)
             if final.ok and final.cost <= best.cost + SAME * (1 + abs(best.cost)):
                 best = final
@@ -222,6 +248,8 @@ class Pipeline:
         text = "no sequence beside it is better" if places else "solved"
         if places and open_:
             text = f"{open_} sequences beside it could not be judged"
+        if self.over:
+            text += f"; the search beside it ended at its limit of {self.budget:.0f} iterations"
         return Outcome(
             best.program, best.point.w, p, status, best, best.point, places, text, self.log
         )
@@ -259,10 +287,12 @@ class Pipeline:
         few iterations.
         """
         kind = "again" if near else "polish"
+        self.now = f"{kind}, {len(sequence.changes)} switches"
         if isinstance(source.formulas, ContactFormulas) and not near:
             kind = "homotopy"  # contacts change much of the point
         plan = polish(self.smooth, source, w, sequence, p, kind=kind, elastic=not near)
         self.note("polish", plan.point, plan.cost, changes=len(plan.sequence.changes))
+        self.solved(plan)
         program = plan.program
         for _ in range(4 * program.grid.free * plan.ok):
             tied = ties(program, plan.point.w)
@@ -281,7 +311,7 @@ class Pipeline:
             self.note("polish", again.point, again.cost, changes=len(again.sequence.changes))
             if again.ok and pressed(again, held):
                 plan = again
-        return plan
+        return self.solved(plan)
 
     def descend(
         self, best: Polished, p: np.ndarray, wide: bool
@@ -292,27 +322,32 @@ class Pipeline:
         """
         seen, left = {best.sequence.key}, self.settings.most
         opened: set[object] = set()
+        turn = 0
         while True:
             places, unknown, better = biactive(best), 0, None
             candidates = [(one, True) for one in neighbours(best, places)]
-            candidates += [(one, False) for one in (shifted(best) if wide else ())]
             if any(place.empty for place in places) and best.sequence.key not in opened:
                 # a slide of no length looks stationary with any multiplier: try to open it
                 opened.add(best.sequence.key)
                 candidates.append((best.sequence, True))
                 seen.discard(best.sequence.key)
-            for sequence, beside in candidates:
+            needed = len(candidates)
+            others = [(one, False) for one in (shifted(best) if wide else ())]
+            turn = turn % max(len(others), 1)  # go on where the last step down was
+            candidates += others[turn:] + others[:turn]
+            for i, (sequence, beside) in enumerate(candidates):
                 if sequence.key in seen:
                     continue
-                if left == 0:
+                if left == 0 or self.over:
                     unknown += beside
                     continue
                 seen.add(sequence.key)
                 left -= 1
-                other = self.beside(best, sequence, p)
+                other = self.beside(best, sequence, p, beside)
                 unknown += beside and not other.ok
                 if other.ok and other.cost < best.cost - BETTER * (1 + abs(best.cost)):
                     better = other
+                    turn += max(i - needed, 0)
                     break
             if better is None:
                 return best, places, unknown
@@ -325,34 +360,39 @@ class Pipeline:
 
         Its products are small there and none is zero, so all biactive changes move together.
         """
-        if best.program is not self.first.program or best.program.formulas.modes:
+        first, w = self.first.program, best.point.w
+        apart = best.program is not first
+        if best.program.formulas.modes or (apart and not first.formulas.n_beta):
             return best, places, open_
-        point = self.homotopy(best.point.w, p, self.settings.sigmas[1:])
-        other = self.polished(best.program, point.w, self.sequence(point.w, p), p)
+        if apart:
+            w, _ = moved(best.program, w, first, best.sequence, p)
+        point = self.homotopy(w, p, self.settings.sigmas[1:])
+        other = self.polished(first, point.w, self.sequence(point.w, p), p)
         if not other.ok or other.cost > best.cost - BETTER * (1 + abs(best.cost)):
             return best, places, open_
         return self.descend(other, p, wide=True)
 
-    def beside(self, best: Polished, sequence: Sequence, p: np.ndarray) -> Polished:
-        """Return the solution on a sequence beside a plan."""
+    def beside(
+        self, best: Polished, sequence: Sequence, p: np.ndarray, needed: bool = True
+    ) -> Polished:
+        """Return the solution on a sequence beside a plan, if it is near or `needed`."""
         program, w = best.program, best.point.w
+        self.now = f"a sequence beside it, {len(sequence.changes)} switches"
+        if isinstance(program.formulas, ContactFormulas):
+            kind = "explore" if needed else "glance"
+            other = polish(
+                self.smooth, program, w, sequence, p, kind=kind, elastic=False, rough=True
+            )
+            self.note("neighbour", other.point, other.cost, changes=len(sequence.changes))
+            if not other.ok or other.cost >= best.cost:
+                return other
+            other = polish(self.smooth, program, other.point.w, other.sequence, p, elastic=False)
+            self.note("neighbour", other.point, other.cost, changes=len(sequence.changes))
+            return self.solved(other)
         other = polish(self.smooth, program, w, sequence, p, kind="explore", elastic=False)
         self.note("neighbour", other.point, other.cost, changes=len(sequence.changes))
         if not other.ok and np.isfinite(other.cost) and other.point.violation < 1e-3:
             w = other.point.w
             other = polish(self.smooth, program, w, other.sequence, p, elastic=False)
             self.note("neighbour", other.point, other.cost, changes=len(sequence.changes))
-        elif not other.ok and isinstance(program.formulas, ContactFormulas):
-            other = polish(self.smooth, program, w, sequence, p, kind="again", elastic=False)
-            self.note("neighbour", other.point, other.cost, changes=len(sequence.changes))
-        return other
-
-    def failed(self, best: Polished, p: np.ndarray) -> Outcome:
-        """Return the outcome where no sequence was solved."""
-        held = {k: v for k, v in best.slacks.items() if v > CLOSED and k in ("path", "end")}
-        status, text = "not converged", best.point.status
-        if held and not self.reached:
-            status = "infeasible" if best.point.ok else "not converged"
-            text = "the constraints cannot hold together"
-            text += " in the modes that were tried" * bool(best.program.formulas.modes)
-        return Outcome(best.program, best.point.w, p, status, best, best.point, [], text, self.log)
+        return self.solved(other)

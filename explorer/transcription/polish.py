@@ -21,8 +21,10 @@ from explorer.transcription.active_set import (
     open_slacks,
     retimed,
 )
+from explorer.transcription.builder import DEAR
 from explorer.transcription.contact_formulas import ContactFormulas
-from explorer.transcription.contact_sets import collapsed
+from explorer.transcription.contact_sets import at_boundaries, brief, collapsed
+from explorer.transcription.grid import ASKED
 from explorer.transcription.horizon import restrict
 from explorer.transcription.program import Program
 from explorer.transcription.sequence import Sequence
@@ -32,9 +34,11 @@ __all__ = ["Polished", "at_bounds", "polish", "pressed", "ties"]
 
 PENALTY = 1e3  # of slacks, in units of the objective
 LEAST = 0.1  # of an interval: the phases with which a search beside a plan begins
+LASTS = 0.05  # of a mean element: in a shorter one the program is ill-conditioned
 GONE = 1e-4  # of a mean length: a control interval of a free grid that has no length
 PRESSED = 1e-10  # a multiplier of a bound that may have the wrong sign
 CLOSED = 1e-8  # slacks below are none
+SAME = 1e-3  # relative: a brief phase is worth less
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,9 @@ class Polished:
     @property
     def missing(self) -> float:
         """How much slack the constraints take; infinite where it is not known."""
-        return sum(self.slacks.values()) if self.point.ok else np.inf
+        dear = DEAR if self.program.of["bounds"].size else 1.0
+        total = sum(self.slacks.values()) + (dear - 1) * self.slacks["loose"]
+        return total if self.point.ok else np.inf
 
     @property
     def ok(self) -> bool:
@@ -78,8 +84,8 @@ def ties(program: Program, w: np.ndarray) -> np.ndarray:
     u = w[program.of["u"]]
     low, high = program.low[program.of["u"]], program.high[program.of["u"]]
     span = np.where(np.isfinite(high - low), high - low, 1.0)
-    at = (np.minimum(u - low, high - u) < 1e-3 * span).all(axis=1)
-    same = (np.abs(np.diff(u, axis=0)) < 1e-3 * span[1:]).all(axis=1)
+    at = (np.minimum(u - low, high - u) <= 1e-3 * span).all(axis=1)
+    same = (np.abs(np.diff(u, axis=0)) <= 1e-3 * span[1:]).all(axis=1)
     return np.asarray(same & at[1:] & at[:-1])
 
 
@@ -109,6 +115,7 @@ def polish(
     uniform: bool = False,
     held: np.ndarray | None = None,
     warm: Polished | None = None,
+    rough: bool = False,
 ) -> Polished:
     """Solve the smooth program on a sequence.
 
@@ -122,7 +129,7 @@ def polish(
     p : float array
         Parameters; the last entry is the weight of slacks.
     kind : str
-        "polish", or "explore" to leave the point.
+        "polish", or "explore" to leave the point; "glance" leaves it for a few iterations.
     elastic : bool
         Whether to allow slacks where the program as it stands is not solved.
     uniform : bool
@@ -131,11 +138,17 @@ def polish(
         Controls that are fixed at their lower bound, -1, or upper one, 1.
     warm : Polished, optional
         A solution nearby, for kind "warm": where multipliers begin, if the layout is the same.
+    rough : bool
+        With contacts: whether to end before the last digits, with phases of a least length. That
+        tells whether a sequence is better than another one.
     """
     program = solver.program
-    least = LEAST if kind == "explore" else 0.0
+    least = LEAST if kind in ("explore", "glance") else 0.0
     start, layout = moved(source, w, program, sequence, p, least)
     bounds = bounds_of(program, layout)
+    rough = rough and isinstance(program.formulas, ContactFormulas)
+    if rough:
+        bounds.low[program.of["h"]] = brief(program, LASTS)
     if program.grid.free and program.grid.intervals > 1:
         tied = program.rows["tied"][ties(program, start) | uniform]
         bounds.row_low[tied] = bounds.row_high[tied] = 0.0
@@ -155,7 +168,8 @@ def polish(
         same = warm is not None and np.array_equal(warm.layout.signs, layout.signs)
         if warm is not None and same and np.array_equal(warm.layout.phase, layout.phase):
             near = warm.point
-        kind = "warm" if near is not None else "again"
+        contacts = isinstance(program.formulas, ContactFormulas)
+        kind = "again" if near is None else "warm contacts" if contacts else "warm"
     point = solver(kind, start, p, bounds, near)
     if not point.ok and elastic:
         wide = solver("explore" if kind == "polish" else kind, start, p, loose)
@@ -163,15 +177,20 @@ def polish(
             point, bounds = wide, loose
             again = solver(kind, wide.w, p, bounds)
             point = again if again.ok else wide
-    if point.ok and isinstance(program.formulas, ContactFormulas):
+    if point.ok and isinstance(program.formulas, ContactFormulas) and not rough:
         shorter = collapsed(program, bounds, point.w)
-        if shorter or kind != "polish":
+        if shorter or kind not in ("polish", "warm contacts"):
             again = solver("polish", point.w, p, shorter or bounds)
             if again.ok:
                 point, bounds = again, shorter or bounds
-    slacks = {
-        name: float(point.w[program.of[name]].max(initial=0.0)) for name in ("loose", "path", "end")
-    }
+        timed = retimed(program, point.w, sequence, layout)
+        snapped = at_boundaries(program, point.w, timed)
+        if snapped.key != timed.key:
+            there = polish(solver, program, point.w, snapped, p, elastic=False, held=held)
+            worse = SAME * (1 + abs(there.cost))
+            if there.ok and there.cost <= float(program.costs(point.w, p)) + worse:
+                return there
+    slacks = {name: float(point.w[program.of[name]].max(initial=0.0)) for name in ("loose", *ASKED)}
     cost = float(program.costs(point.w, p))
     timed = retimed(program, point.w, sequence, layout)
     return Polished(program, point, timed, layout, bounds, cost, slacks, p)

@@ -16,6 +16,7 @@ from explorer.transcription.outcome import Outcome
 from explorer.transcription.pipeline import Pipeline
 from explorer.transcription.polish import PENALTY, Polished, polish
 from explorer.transcription.sequence import Sequence
+from explorer.transcription.solver import Halted
 
 __all__ = ["resume"]
 
@@ -45,6 +46,7 @@ def resume(
     """
     settings, search.settings = search.settings, replace(search.settings, most=most)
     search.log, search.begin, search.reached = [], time.perf_counter(), False
+    search.best = None
     p = p.copy()
     p[-2], p[-1] = 0.0, PENALTY
     program = before.program
@@ -58,6 +60,8 @@ def resume(
         if not most:
             return search.failed(last, p)
         return search.refine(program, w, sequences[0], p, wide=False)
+    except Halted as halted:
+        return search.stopped(halted, p)
     finally:
         search.settings = settings
 
@@ -73,4 +77,4 @@ def _warm(
     kind = "again" if program.grid.free else "warm"
     plan = polish(search.smooth, program, w, sequence, p, kind=kind, elastic=False, warm=before)
     search.note("polish", plan.point, plan.cost, changes=len(plan.sequence.changes))
-    return plan if plan.ok else None
+    return search.solved(plan) if plan.ok else None

@@ -9,28 +9,50 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import sparse
 
 from explorer.transcription.casadi_functions import casadi
+from explorer.transcription.contact_formulas import ContactFormulas
+from explorer.transcription.halt import due, heard
 from explorer.transcription.program import Program
 from explorer.types import Plain
 
 if TYPE_CHECKING:
     from casadi import Function
 
-__all__ = ["Bounds", "Point", "Solver"]
+__all__ = ["Bounds", "Halted", "Point", "Solver", "said"]
 
 LIMITS = {
     "explore": 200,
+    "glance": 30,
     "polish": 100,
     "again": 60,
     "warm": 12,
+    "warm contacts": 12,
 }  # iterations; without them a solve has gone astray
+ASTRAY = 30  # iterations with an objective far too high, from which a solve hardly comes back
+_WORDS = {
+    "Maximum_Iterations_Exceeded": "the solver stopped at its limit of iterations",
+    "Infeasible_Problem_Detected": "near this point the constraints cannot hold",
+    "Invalid_Number_Detected": "the search came to a point at which a formula is not finite",
+    "Restoration_Failed": "the solver found no way back to the constraints",
+    "Search_Direction_Becomes_Too_Small": "the solver came no further",
+    "Diverging_Iterates": "the search went beyond all bounds",
+    "Error_In_Step_Computation": "the solver found no step",
+    "Not_Enough_Degrees_Of_Freedom": "there are more equations than variables",
+}
 _QUIET = {
     "print_time": False,
     "ipopt.print_level": 0,
     "ipopt.sb": "yes",
     "show_eval_warnings": False,
+    "no_nlp_grad": True,
+    "calc_lam_p": False,
 }
+# with contacts, to match entries and permute them only adds fill: pivots are good without
+_ORDER: Plain = {"ipopt.mumps_permuting_scaling": 0, "ipopt.mumps_pivot_order": 0}  # none, AMD
+# late switches hardly move the objective: its gradient has to vanish to more digits than the rest
+_FINE: Plain = {"ipopt.obj_scaling_factor": 1e3}
 _KINDS: dict[str, Plain] = {
     # far from a solution
     "homotopy": {
@@ -69,6 +91,7 @@ _KINDS: dict[str, Plain] = {
     },
 }
 _KINDS["again"] = _KINDS["polish"]
+_KINDS["glance"] = _KINDS["explore"]
 # at a solution of the same program with other numbers: its multipliers are known, too
 _KINDS["warm"] = _KINDS["polish"] | {
     "ipopt.mu_init": 1e-7,
@@ -80,6 +103,39 @@ _KINDS["warm"] = _KINDS["polish"] | {
     "ipopt.warm_start_slack_bound_frac": 1e-9,
     "ipopt.warm_start_mult_bound_push": 1e-9,
 }
+# with contacts multipliers are large: 1e-11 would mean slacks below round-off
+_KINDS["warm contacts"] = _KINDS["warm"] | {"ipopt.tol": 1e-9, "ipopt.compl_inf_tol": 1e-9}
+
+
+def _listener(variables: int, rows: int, count: list[int], dear: list[float]) -> object:
+    """Return what IPOPT asks in each iteration whether it has to stop.
+
+    `count` has the number of the iteration, and that of those whose objective is above `dear`.
+    """
+    ca = casadi()
+    sizes = {"x": variables, "lam_x": variables, "f": 1, "g": rows, "lam_g": rows, "lam_p": 0}
+
+    class Listener(ca.Callback):  # type: ignore[name-defined]
+        def __init__(self) -> None:
+            ca.Callback.__init__(self)
+            self.construct("listener", {})
+
+        def get_n_in(self) -> int:
+            return int(ca.nlpsol_n_out())
+
+        def get_n_out(self) -> int:
+            return 1
+
+        def get_sparsity_in(self, i: int) -> object:
+            return ca.Sparsity.dense(sizes[ca.nlpsol_out(i)], 1)
+
+        def eval(self, arguments: object) -> list[int]:
+            heard(count[0])
+            count[0] += 1
+            count[1] += float(arguments[1]) > dear[0]  # type: ignore[index]
+            return [int(due() or count[1] > ASTRAY)]
+
+    return Listener()
 
 
 @dataclass(frozen=True)
@@ -136,12 +192,29 @@ class Point:
     stationarity: float
 
 
+class Halted(Exception):
+    """A search was stopped at a point of a program."""
+
+    def __init__(self, program: Program, point: Point) -> None:
+        super().__init__("the search was stopped")
+        self.program, self.point = program, point
+
+
+def said(status: str) -> str:
+    """Return a status of IPOPT in words, and its own name."""
+    return f"{_WORDS[status]} ({status})" if status in _WORDS else status
+
+
 class Solver:
     """IPOPT on one program; at most `max_iter` iterations a solve, `explore` beside a plan."""
 
     def __init__(self, program: Program, max_iter: int = 1000, explore: int = 1000) -> None:
         self.program, self.max_iter, self.explore = program, max_iter, min(explore, max_iter)
         self.kept: dict[str, Function] = {}
+        self.listener: list[object] = []  # CasADi keeps no reference to it
+        self.count = [0, 0]  # iterations of the solve that runs, and its dear ones
+        self.dear = [np.inf]  # an objective above which a solve has gone astray
+        self.total = [0]  # of all solves
         ca = casadi()
         nlp, f = program.nlp, program.nlp["f"]
         rows = ca.SX.sym("rows", program.row_low.size)
@@ -149,10 +222,14 @@ class Solver:
         self.gradient = ca.Function(
             "gradient", [nlp["x"], nlp["p"], rows], [ca.gradient(lagrangian, nlp["x"])]
         )
+        # a clock that is known would couple all intervals: to the solver it is a parameter
+        clock = np.concatenate([program.of[name].ravel() for name in ("T", "t_0", "part")])
+        self.known = clock[program.low[clock] == program.high[clock]]
+        self.moving = np.setdiff1d(np.arange(program.low.size), self.known)
 
     def __getstate__(self) -> dict[str, object]:
         """Return the state without compiled functions."""
-        return self.__dict__ | {"kept": {}}
+        return self.__dict__ | {"kept": {}, "listener": []}
 
     def with_bounds_of(self, program: Program) -> Solver:
         """Return a solver of the same program with other bounds; it shares all functions."""
@@ -165,6 +242,11 @@ class Solver:
             most = min(self.max_iter, LIMITS.get(kind, self.max_iter))
             most = min(most, self.explore) if kind == "explore" else most
             options: Plain = _QUIET | _KINDS[kind] | {"ipopt.max_iter": most}
+            contacts = isinstance(self.program.formulas, ContactFormulas)
+            if contacts:
+                options |= _ORDER
+            elif kind == "polish":
+                options |= _FINE
             for other in self.kept.values():  # the derivatives are formed once
                 options |= {
                     name: other.get_function(function)
@@ -175,30 +257,92 @@ class Solver:
                     )
                 }
             ca = casadi()
-            self.kept[kind] = ca.nlpsol(f"{kind}", "ipopt", self.program.nlp, options)
+            program, moving, known = self.program, self.moving.tolist(), self.known.tolist()
+            if not self.listener:
+                rows = program.row_low.size
+                self.listener.append(_listener(len(moving), rows, self.count, self.dear))
+            options["iteration_callback"] = self.listener[0]
+            nlp, w = program.nlp, program.nlp["x"]
+            nlp = nlp | {"x": w[moving], "p": ca.vertcat(nlp["p"], w[known])}
+            self.kept[kind] = ca.nlpsol(kind.replace(" ", "_"), "ipopt", nlp, options)
         return self.kept[kind]
 
     def __call__(
-        self, kind: str, w: np.ndarray, p: np.ndarray, bounds: Bounds, near: Point | None = None
+        self,
+        kind: str,
+        w: np.ndarray,
+        p: np.ndarray,
+        bounds: Bounds,
+        near: Point | None = None,
+        dear: float = np.inf,
     ) -> Point:
         """Solve from `w`; "homotopy" far from a solution, "polish" near one, to 1e-10.
 
-        "warm": from the multipliers of a solution nearby, `near`.
+        "warm": from the multipliers of a solution nearby, `near`. A solve ends early if some
+        iterates have an objective above `dear`.
+
+        Raises
+        ------
+        Halted
+            If the search around it has to stop; with the last iterate.
         """
+        if due():
+            raise Halted(self.program, self.at(w, p, bounds))
         solver = self._solver(kind)
-        more = {}
+        self.count[:], self.dear[0] = [0, 0], dear
+        more, moving = {}, self.moving
         if near is not None:
-            more = {"lam_x0": near.w_multipliers, "lam_g0": near.row_multipliers}
+            more = {"lam_x0": near.w_multipliers[moving], "lam_g0": near.row_multipliers}
+        w = np.clip(w, bounds.low, bounds.high)
         found = solver(
             **more,
-            x0=np.clip(w, bounds.low, bounds.high),
-            p=p,
-            lbx=bounds.low,
-            ubx=bounds.high,
+            x0=w[moving],
+            p=np.concatenate([p, w[self.known]]),
+            lbx=bounds.low[moving],
+            ubx=bounds.high[moving],
             lbg=bounds.row_low,
             ubg=bounds.row_high,
         )
-        stats = solver.stats()
+        x, at_x = w.copy(), np.zeros(w.size)
+        x[moving], at_x[moving] = (np.asarray(found[k], float).ravel() for k in ("x", "lam_x"))
+        point = self._point(found | {"x": x, "lam_x": at_x}, solver.stats(), p, bounds)
+        self.total[0] += point.iterations
+        if due():
+            raise Halted(self.program, point)
+        return point
+
+    def second_order(
+        self, w: np.ndarray, p: np.ndarray, rows: np.ndarray
+    ) -> tuple[sparse.csr_array, sparse.csr_array]:
+        """Return the Hessian of the Lagrangian and the Jacobian of the rows.
+
+        Where the clock is known, its rows and columns are zero.
+
+        Parameters
+        ----------
+        w, p : point and parameters
+        rows : multipliers of the rows
+        """
+        solver, own = self._solver("polish"), self.moving
+        p = np.concatenate([p, w[self.known]])
+        upper = sparse.csr_array(solver.get_function("nlp_hess_l")(w[own], p, 1.0, rows).sparse())
+        jacobian = solver.get_function("nlp_jac_g")(w[own], p)[1].sparse()
+        whole = sparse.csr_array(
+            (np.ones(own.size), (np.arange(own.size), own)), (own.size, w.size)
+        )
+        hessian = whole.T @ (sparse.triu(upper) + sparse.triu(upper, 1).T) @ whole
+        return sparse.csr_array(hessian), sparse.csr_array(jacobian @ whole)
+
+    def at(self, w: np.ndarray, p: np.ndarray, bounds: Bounds) -> Point:
+        """Return a point at which nothing was solved."""
+        ca, nlp = casadi(), self.program.nlp
+        x = np.clip(w, bounds.low, bounds.high)
+        f, g = ca.Function("at", [nlp["x"], nlp["p"]], [nlp["f"], nlp["g"]])(x, p)
+        zero = {"lam_x": np.zeros(x.size), "lam_g": np.zeros(self.program.row_low.size)}
+        none = {"return_status": "not solved", "success": False, "iter_count": 0}
+        return self._point({"x": x, "f": f, "g": g, **zero}, none, p, bounds)
+
+    def _point(self, found: Plain, stats: Plain, p: np.ndarray, bounds: Bounds) -> Point:
         x, g, at_x, at_g = (
             np.asarray(found[name], float).ravel() for name in ("x", "g", "lam_x", "lam_g")
         )
