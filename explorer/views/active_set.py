@@ -8,6 +8,7 @@ from explorer.results.solution import Solution
 from explorer.views.contact_laws import doing_plot
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import fine
+from explorer.views.drawing.ghosts import Ghosts, ending
 from explorer.views.drawing.lanes import MOST_BARS, bars
 from explorer.views.drawing.parts import has_contacts
 from explorer.views.drawing.picture import COLOURS, GREY, OFF, Picture, Plot, curve, time_title
@@ -27,7 +28,7 @@ _POWERS = {10.0**k: f"10{str(k).translate(_RAISED)}" for k in range(-18, 13, _DE
 _LONG = 5  # a longer name does not stand beside the axis
 
 
-def active_set_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
+def active_set_plot(solution: Solution, ghosts: Ghosts = None) -> Plot:
     """Draw a lane for each switching function: low on its minus side, high on its plus side."""
     system, signs = solution.system, solution.signs
     time = system.time_unit
@@ -47,10 +48,13 @@ def active_set_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
             hovertemplate=f"switch at t = %{{x:.6g}} {time}<extra></extra>",
         )
     )
-    if pinned is not None and pinned.has("boundaries"):
-        at = bars(pinned.t, pinned.signs, (-1, 0, 1), count, -0.08)
+    for k, ghost in enumerate(ghosts or ()):
+        other = ghost.solution
+        if not other.has("boundaries"):
+            continue
+        at = bars(other.t, other.signs, (-1, 0, 1), count, -0.08 * (k + 1))
         traces.append(
-            curve(*at, GREY, name="pinned", hoverinfo="skip", line={"width": 2, "dash": "dot"})
+            curve(*at, ghost.colour, name=ghost.name, hoverinfo="skip", line=ghost.line(2))
         )
     for side, colour in SIDES.items():
         traces.append(
@@ -80,12 +84,11 @@ def active_set_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
         for k, s in enumerate(system.switches[:count])
     ]
     ticks: dict[float, str] = {float(count - 1 - k): name for k, name in enumerate(names)}
-    end = float(solution.t[-1] if pinned is None else max(solution.t[-1], pinned.t[-1]))
     return Plot(
         traces,
         time_title(system),
         "active set",
-        (0.0, end),
+        (0.0, ending(solution, ghosts)),
         (-0.85, high),
         ticks=ticks,
         share=min(0.45 + 0.2 * count, 1.3),
@@ -103,11 +106,10 @@ def _ticks(solution: Solution, level: float) -> tuple[np.ndarray, np.ndarray]:
     return (t.astype(np.float32), np.full(len(t), level, np.float32)) if len(t) else OFF
 
 
-def lengths_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
+def lengths_plot(solution: Solution, ghosts: Ghosts = None) -> Plot:
     """Draw the length of each element over its span."""
     t, time = solution.boundaries, solution.system.time_unit
     h = np.diff(t)
-    end = float(solution.t[-1] if pinned is None else max(solution.t[-1], pinned.t[-1]))
     if not len(h):
         x, y, limits = *OFF, (0.1, 1.0)
     else:  # neighbours of equal length are one stroke
@@ -130,7 +132,7 @@ def lengths_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
         [trace],
         time_title(solution.system),
         f"h<sub>n</sub> ({time})",
-        (0.0, end),
+        (0.0, ending(solution, ghosts)),
         limits,
         log_y=True,
         ticks=_POWERS,

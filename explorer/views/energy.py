@@ -5,15 +5,14 @@ from __future__ import annotations
 from explorer.results.solution import Solution
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import NONE, Rows, fine, rows
-from explorer.views.drawing.picture import COLOURS, GREY, TIME, Picture, Plot, curve, extent
+from explorer.views.drawing.ghosts import Ghosts, ending
+from explorer.views.drawing.picture import COLOURS, TIME, Picture, Plot, curve, extent
 from explorer.views.drawing.view import view
 
 __all__ = ["energy", "energy_plot"]
 
 
-def energy_plot(
-    solution: Solution, points: Rows, pinned: tuple[Solution, Rows] | None = None
-) -> Plot:
+def energy_plot(solution: Solution, points: Rows, ghosts: Ghosts = None) -> Plot:
     """Kinetic energy T, potential energy V and their sum (T alone if no potential is known)."""
     curves = [("T", solution.kinetic, COLOURS[1], 1.2)]
     if solution.potential is not None:
@@ -23,16 +22,16 @@ def energy_plot(
         ]
     seen = [values for _, values, *_ in curves]
     traces = []
-    if pinned is not None:
-        other = pinned[0].energy
+    for ghost in ghosts or ():
+        other = ghost.solution.energy
         traces.append(
             curve(
-                pinned[1].t,
+                ghost.points.t,
                 other,
-                GREY,
-                name="pinned T + V",
-                breaks=pinned[1].jumps,
-                line={"dash": "dot", "width": 1.2},
+                ghost.colour,
+                name=f"{ghost.name} T + V",
+                breaks=ghost.points.jumps,
+                line=ghost.line(),
             )
         )
         seen.append(other)
@@ -49,8 +48,7 @@ def energy_plot(
         )
         for name, values, colour, width in curves
     ]
-    end = solution.t[-1] if pinned is None else max(solution.t[-1], pinned[0].t[-1])
-    return Plot(traces, TIME, "energy (J)", (0.0, float(end)), extent(*seen))
+    return Plot(traces, TIME, "energy (J)", (0.0, ending(solution, ghosts)), extent(*seen))
 
 
 @view(of="velocities")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, NamedTuple, TypedDict, TypeVar
 
 import numpy as np
@@ -14,9 +14,9 @@ from explorer.results.solution import Solution
 from explorer.systems import System
 from explorer.systems.units import event_unit
 from explorer.views.drawing.compose import compose
+from explorer.views.drawing.ghosts import Ghosts, ending
 from explorer.views.drawing.picture import (
     COLOURS,
-    GREY,
     OFF,
     TIME,
     Picture,
@@ -31,6 +31,7 @@ from explorer.views.drawing.view import view
 __all__ = [
     "EventTable",
     "Table",
+    "blows",
     "cell",
     "event_table",
     "impulses",
@@ -79,7 +80,7 @@ class EventTable(Table):
     by: list[int | bool]  # the column that orders the rows, and whether they fall
 
 
-def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
+def impulses_plot(solution: Solution, ghosts: Ghosts = None) -> Plot:
     """Draw the impulses of each contact as stems, and closed contact as bars below the axis."""
     contacts = solution.system.contacts
     merged = len(contacts) > len(COLOURS)
@@ -90,15 +91,15 @@ def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
     )
     traces: list[Trace] = []
     top = 0.0
-    end = solution.t[-1] if pinned is None else max(solution.t[-1], pinned.t[-1])
-    if pinned is not None:
-        t, p = _impacts(pinned, None, end)
+    end = ending(solution, ghosts)
+    for ghost in ghosts or ():
+        t, p = _impacts(ghost.solution, None, end)
         top = max(top, p.max(initial=0.0))
         traces.append(
             {
-                **curve(t, p, GREY, name="pinned", hoverinfo="skip"),
+                **curve(t, p, ghost.colour, name=ghost.name, hoverinfo="skip"),
                 "mode": "markers",
-                "marker": {"color": GREY, "size": 5, "symbol": "circle-open"},
+                "marker": {"color": ghost.colour, "size": 5, "symbol": "circle-open"},
             }
         )
     impacts = [_impacts(solution, a, end) for _, a in groups]
@@ -127,7 +128,7 @@ def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
             ),
         ]
     low = -_LANE * high * (len(groups) + 1)
-    return Plot(traces, TIME, "impulse (N s)", (0.0, float(end)), (low, high))
+    return Plot(traces, TIME, "impulse (N s)", (0.0, end), (low, high))
 
 
 def _impacts(solution: Solution, a: int | None, end: float) -> tuple[np.ndarray, np.ndarray]:
@@ -214,6 +215,16 @@ def event_table(
         "time": {"factor": time["factor"], "digits": time["digits"]},
         "by": [place, falling],
     }
+
+
+def blows(events: Iterable[Event], most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first times of events in s, and the largest impulse at each in N s, (n,) both."""
+    largest: dict[float, float] = {}
+    for event in events:
+        impulse = event.impulse if event.kind == "impact" else 0.0
+        largest[event.t] = max(largest.get(event.t, 0.0), impulse)
+    times = sorted(largest)[:most]
+    return np.array(times), np.array([largest[t] for t in times])
 
 
 class Columns(NamedTuple, Generic[Kind]):

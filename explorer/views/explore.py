@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from explorer.results.solution import Solution
 from explorer.views.active_set import active_set_plot, lengths_plot
+from explorer.views.cobweb import cobweb_plot
 from explorer.views.contact_laws import friction_law_plot
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import Rows, rows, seen
-from explorer.views.drawing.parts import has_friction
+from explorer.views.drawing.ghosts import Ghost, Pinned, haunting
+from explorer.views.drawing.iterates import states_plot, states_plots
+from explorer.views.drawing.parts import PARTS, has_friction
 from explorer.views.drawing.picture import Picture, Plot
 from explorer.views.drawing.polyline import STATIC, Look
+from explorer.views.drawing.table import table_plot
 from explorer.views.drawing.view import view
 from explorer.views.energy import energy_plot
 from explorer.views.events import impulses_plot
@@ -28,34 +32,37 @@ _MOST_INPUTS = 3
 
 
 @view
-def explore(solution: Solution, pinned: Solution | None = None, *, look: Look = STATIC) -> Picture:
+def explore(solution: Solution, pinned: Pinned = None, *, look: Look = STATIC) -> Picture:
     """Draw positions, velocities, impulses (friction, if there is any), phase portrait, energy.
 
     Of a system x' = ...: its states, its modes and the phase portrait; of one with laws also the
     first law with its operating point; of one with step functions its multipliers, active sets and
     elements, and the phase plane with its regions. Inputs stand below the others.
 
+    Of a map its iterates as dots, over their number and in the plane; of one state its cobweb.
+
     Parameters
     ----------
     solution : Solution
-    pinned : Solution, optional
-        A run to compare with: dotted grey.
+    pinned : Solution, or up to four of them, optional
+        Runs to compare with, each with a tone and a dash of its own; of a sequence None leaves out
+        the letter, tone and dash of its place.
     look : Look
         The size and the window that the points of the curves are chosen for.
     """
+    if solution.system.discrete:
+        return _iterates(solution, pinned, look)
     solution, n = seen(solution, look), solution.q.shape[1]
     hybrid = not solution.has_velocities
-    points, other = rows(solution), None
-    if pinned is not None and pinned.q.shape[1] == n:
-        pinned = seen(pinned, look)
-        other = (pinned, rows(pinned))
+    points = rows(solution)
+    other = haunting(pinned, lambda run: run.q.shape[1] == n, look)
     if solution.has("boundaries"):
         return _switched(solution, points, other, look)
     few = other if n <= 3 else None  # more ghosts would hide what they haunt
     portrait = phase_plot(solution, points, few)
     time = positions_plots(solution, points, other)
     if hybrid:
-        time.append(modes_plot(solution, pinned if other else None))
+        time.append(modes_plot(solution, other))
         side = [portrait]
         if solution.has("laws") and solution.lam.shape[1]:
             side.append(law_plot(solution, points))
@@ -67,8 +74,18 @@ def explore(solution: Solution, pinned: Solution | None = None, *, look: Look = 
             if solution.slip.ndim == 2:
                 side.append(friction_law_plot(solution, points))
         elif solution.system.contacts:
-            time.append(impulses_plot(solution, pinned if other else None))
+            time.append(impulses_plot(solution, other))
     time += _inputs(solution)
+    return compose([time, side], [1.25, 1], look=look)
+
+
+def _iterates(solution: Solution, pinned: Pinned, look: Look) -> Picture:
+    n = solution.q.shape[1]
+    other = haunting(pinned, lambda run: run.system.discrete and run.q.shape[1] == n, look)
+    time = states_plots(solution, other, look)
+    side = [(cobweb_plot if n == 1 else states_plot)(solution, other, look)]
+    if PARTS["billiard table"].there(solution):
+        side.insert(0, table_plot(solution, other, look))
     return compose([time, side], [1.25, 1], look=look)
 
 
@@ -79,17 +96,14 @@ def _inputs(solution: Solution, share: float = 0.6) -> list[Plot]:
     return inputs_plots(solution, share, grips=True)[:_MOST_INPUTS]
 
 
-def _switched(
-    solution: Solution, points: Rows, other: tuple[Solution, Rows] | None, look: Look
-) -> Picture:
-    ghost = None if other is None else other[0]
+def _switched(solution: Solution, points: Rows, other: list[Ghost], look: Look) -> Picture:
     few = other if solution.system.n <= 3 else None
     time = positions_plots(solution, points, other)
     for plot in time[1:] if few is None else ():
         plot.traces = [t for t in plot.traces if not t["name"].startswith("pinned")]
     if solution.system.switches:
-        time += [multipliers_plot(solution), active_set_plot(solution, ghost)]
-    time.append(lengths_plot(solution, ghost))
+        time += [multipliers_plot(solution), active_set_plot(solution, other)]
+    time.append(lengths_plot(solution, other))
     if solution.system.n == 1:
         plane = phase_plot(solution, points, other)
     else:

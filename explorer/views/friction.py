@@ -7,6 +7,7 @@ import numpy as np
 from explorer.results.solution import Solution
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import NONE, Rows, fine, rows
+from explorer.views.drawing.ghosts import Ghosts, ending
 from explorer.views.drawing.parts import has_friction
 from explorer.views.drawing.picture import COLOURS, GREY, OFF, TIME, Picture, Plot, curve, nice
 from explorer.views.drawing.traces import Line
@@ -18,29 +19,28 @@ _MOST = 100
 _CONTACTS = 6  # of more only one is drawn
 
 
-def friction_plot(
-    solution: Solution, points: Rows, pinned: tuple[Solution, Rows] | None = None
-) -> Plot:
+def friction_plot(solution: Solution, points: Rows, ghosts: Ghosts = None) -> Plot:
     """Draw the friction force of each contact between its bounds -mu lam and mu lam.
 
     In space it is the size of the force. Inside the bounds it sticks (bars at the foot of the
     plot), on them it slides. An impact gives no force but an impulse: a gap.
     """
     traces, top = [], 0.0
-    ghost = pinned[0] if pinned is not None else None
-    if has_friction(ghost):
-        force = _forces(ghost, _size(ghost.lam_t)[:, _loaded(ghost)])
-        top, gaps = float(np.nanmax(np.abs(force), initial=0.0)), _events(ghost)
+    for ghost in ghosts or ():
+        other = ghost.solution
+        if not has_friction(other):
+            continue
+        force = _forces(other, _size(other.lam_t)[:, _loaded(other)])
+        top, gaps = max(top, float(np.nanmax(np.abs(force), initial=0.0))), _events(other)
         for k in range(force.shape[1]):
-            ghostly: Line = {"dash": "dot", "width": 1.2}
             traces.append(
                 curve(
-                    ghost.t,
+                    other.t,
                     force[:, k],
-                    GREY,
-                    name="pinned",
+                    ghost.colour,
+                    name=ghost.name,
                     breaks=gaps,
-                    line=ghostly,
+                    line=ghost.line(),
                     hoverinfo="skip",
                 )
             )
@@ -94,9 +94,8 @@ def friction_plot(
                 showlegend=k == 0,
             ),
         ]
-    end = max(solution.t[-1], 0.0 if ghost is None else ghost.t[-1])
     span = (-(depth + 0.2) * top, 1.1 * top)
-    return Plot(traces, TIME, "friction (N)", (0.0, float(end)), span)
+    return Plot(traces, TIME, "friction (N)", (0.0, ending(solution, ghosts)), span)
 
 
 def slip_plot(solution: Solution, points: Rows) -> Plot:

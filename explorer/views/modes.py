@@ -7,9 +7,9 @@ import numpy as np
 from explorer.results.solution import Solution
 from explorer.study.modes import Modes
 from explorer.views.drawing.compose import compose
+from explorer.views.drawing.ghosts import Ghosts, ending
 from explorer.views.drawing.picture import (
     COLOURS,
-    GREY,
     OFF,
     Picture,
     Plot,
@@ -24,21 +24,22 @@ __all__ = ["modes", "modes_plot"]
 
 _MOST = 100
 _LANES = 12  # by so many at a time traces come where a run decides which modes there are
+_LOWER = 0.08  # of a lane: from ghost to ghost
 _LEGEND = 5  # more names than these would not fit above the plot
 
 
-def modes_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
+def modes_plot(solution: Solution, ghosts: Ghosts = None) -> Plot:
     """Draw a bar for each interval in a mode, and a marker for each event in its new mode."""
     names, guards, traces = solution.mode_names, solution.system.guard_names, []
     time = solution.system.time_unit
-    if pinned is not None:
-        t, level = _bars(pinned)
+    for k, ghost in enumerate(ghosts or ()):
+        t, level = _bars(ghost.solution)
         traces.append(
             curve(
                 t,
-                level - np.float32(0.25),
-                GREY,
-                name="pinned",
+                level - np.float32(0.25 + _LOWER * k),
+                ghost.colour,
+                name=ghost.name,
                 line={"width": 2},
                 hoverinfo="skip",
             )
@@ -70,14 +71,13 @@ def modes_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
                 "showlegend": len(guards) <= _LEGEND,
             }
         )
-    end = solution.t[-1] if pinned is None else max(solution.t[-1], pinned.t[-1])
     high, ticks = len(names) - 0.4, [prose(name) for name in names]
     share = min(0.2 + 0.25 * len(ticks), 1.0) if declared else 1.0
     return Plot(
         traces,
         time_title(solution.system),
         "mode",
-        (0.0, float(end)),
+        (0.0, ending(solution, ghosts)),
         (-0.6, high),
         ticks=ticks,
         share=share,

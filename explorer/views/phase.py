@@ -8,42 +8,44 @@ from __future__ import annotations
 from explorer.results.solution import Solution
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import Rows, drawn, fine, rows
-from explorer.views.drawing.picture import COLOURS, GREY, Picture, Plot, curve, extent, label
+from explorer.views.drawing.ghosts import Ghosts
+from explorer.views.drawing.iterates import return_plot, states_plot
+from explorer.views.drawing.parts import start
+from explorer.views.drawing.picture import COLOURS, Picture, Plot, curve, extent, label
 from explorer.views.drawing.view import view
 from explorer.views.trajectory import unit_of
 
 __all__ = ["phase", "phase_plot"]
 
 
-def phase_plot(
-    solution: Solution, points: Rows, pinned: tuple[Solution, Rows] | None = None
-) -> Plot:
+def phase_plot(solution: Solution, points: Rows, ghosts: Ghosts = None) -> Plot:
     """Draw velocity against coordinate, for the coordinates that are drawn over time."""
     names = solution.system.coordinates
     states = not solution.has_velocities and len(names) > 1
     shown = [0] if states else drawn(names).tolist()
     traces, xs, ys = [], [], []
-    for run, ghost in ((pinned, True), ((solution, points), False)):
-        if run is None:
-            continue
-        q, v = run[1].q, run[1].q[1:] if states else run[1].v
+    for ghost in (*(ghosts or ()), None):
+        seen = points if ghost is None else ghost.points
+        q, v = seen.q, seen.q[1:] if states else seen.v
         for rank, j in enumerate(shown):
             name = names[j]
             x_text, y_text = label(name), label(name, dot=True)
             if states:
                 y_text = label(solution.system.coordinates[1])
+            rate = (1, False) if states else (j, True)
+            begins = start(solution, rate, (j, False))
             hover = f"{x_text} = %{{x:.4g}}<br>{y_text} = %{{y:.4g}}<extra></extra>"
             traces.append(
                 curve(
                     q[j],
                     v[j],
-                    GREY if ghost else COLOURS[rank],
+                    ghost.colour if ghost else COLOURS[rank],
                     name=label(name),
-                    breaks=run[1].torn if states else run[1].jumps,
+                    breaks=seen.torn if states else seen.jumps,
                     held=not states,
-                    line={"width": 1.0, "dash": "dot"} if ghost else {"width": 1.4},
+                    line=ghost.line(1.0) if ghost else {"width": 1.4},
                     hovertemplate=hover,
-                    meta={"t": run[1].t},
+                    meta={"t": seen.t} if ghost else {"t": seen.t, "start": begins},
                 )
             )
             xs.append(q[j])
@@ -73,6 +75,9 @@ def phase_plot(
 
 @view
 def phase(solution: Solution) -> Picture:
-    """Draw the phase portrait."""
+    """Draw the phase portrait; of a map dots, of one state each iterate over the one before."""
+    if solution.system.discrete:
+        draw = return_plot if solution.q.shape[1] == 1 else states_plot
+        return compose([[draw(solution)]], [1])
     solution = fine(solution)
     return compose([[phase_plot(solution, rows(solution))]], [1])

@@ -14,7 +14,9 @@ from explorer.systems import StepSystem, System
 from explorer.types import Bounds, Numbers
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import NONE, Rows, fine, rows
-from explorer.views.drawing.picture import GREY, INK, Picture, Plot, curve, extent, label
+from explorer.views.drawing.ghosts import Ghosts
+from explorer.views.drawing.parts import start
+from explorer.views.drawing.picture import INK, Picture, Plot, curve, extent, label
 from explorer.views.drawing.regions import SIDES, Regions
 from explorer.views.drawing.view import view
 
@@ -30,7 +32,7 @@ _DOUBLINGS = 20  # of the plane about the start, until every region is seen
 def phase_plane_plot(
     solution: Solution,
     points: Rows,
-    pinned: tuple[Solution, Rows] | None = None,
+    ghosts: Ghosts = None,
     states: tuple[int, int] | None = None,
     at: float | None = None,
     named: bool = False,
@@ -45,23 +47,23 @@ def phase_plane_plot(
     hover = f"{names[0]} = %{{x:.4g}}<br>{names[1]} = %{{y:.4g}}<extra></extra>"
     q, traces = points.q, []
     xs, ys = [q[i]], [q[j]]
-    if pinned is not None:
-        ghost = pinned[1].q
+    for ghost in ghosts or ():
+        other = ghost.points
         traces.append(
             curve(
-                ghost[i],
-                ghost[j],
-                GREY,
-                name="pinned",
+                other.q[i],
+                other.q[j],
+                ghost.colour,
+                name=ghost.name,
                 hoverinfo="skip",
-                breaks=pinned[1].torn,
+                breaks=other.torn,
                 held=False,
-                meta={"t": pinned[1].t},
-                line={"width": 1.0, "dash": "dot"},
+                meta={"t": other.t},
+                line=ghost.line(1.0),
             )
         )
-        xs.append(ghost[i])
-        ys.append(ghost[j])
+        xs.append(other.q[i])
+        ys.append(other.q[j])
     traces += [
         curve(
             *_slides(solution, i, j),
@@ -81,7 +83,7 @@ def phase_plane_plot(
             hovertemplate=hover,
             breaks=points.torn,
             held=False,
-            meta={"t": points.t},
+            meta={"t": points.t, "start": start(solution, (j, False), (i, False))},
         ),
     ]
     for trace in traces:

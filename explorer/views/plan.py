@@ -71,7 +71,7 @@ def said(plan: Plan, replay: Replay | None = None) -> str:
     low, high = plan.task.times
     if low != high:
         parts.append(f"T = {quantity(plan.t_end, plan.task.system.time_unit, 6)}")
-    parts.append(f"objective {quantity(plan.objective, '', 6)}")
+    parts += [f"objective {quantity(plan.objective, '', 6)}", *plan.chosen(6)]
     if replay is not None and replay.failed:
         k, why = next(iter(replay.failed.items()))
         parts.append(f"the replay of interval {k + 1} failed: {why}")
@@ -190,6 +190,33 @@ def _controls(plan: Plan, course: Course | None, pinned: Plan | None, handles: b
     return plots
 
 
+def _algebraic(plan: Plan, course: Course | None, pinned: Plan | None) -> list[Plot]:
+    """Return a plot for each algebraic variable, with its bounds."""
+    task, span, plots = plan.task, _span(plan, course, pinned), []
+    first = len(task.states) + len(task.control_names)
+    for i, (name, z) in enumerate(plan.algebraic.items()):
+        in_units, text = unit(task.system.parameters[name].unit), label(name)
+        colour = COLOURS[(i + first) % len(COLOURS)]
+        traces = []
+        if pinned is not None and name in pinned.algebraic:
+            traces.append(pinned_line(*_broken(pinned, name)))
+        traces.append(stroke(*_broken(plan, name), colour, text, in_units))
+        low, high = task.relation.ranges[name]
+        bound, limits = range_of(low, high, span, colour, z)
+        title = titled(text, in_units)
+        plots.append(
+            Plot([*traces, bound], time_title(task.system), title, span, limits, share=0.7)
+        )
+    return plots
+
+
+def _broken(plan: Plan, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return times and values of an algebraic variable, which jumps where a control does."""
+    t, z, N = plan.trajectory[0], plan.algebraic[name], len(plan.u)
+    ends = np.arange(1, N) * ((len(t) - 1) // N) + 1  # behind the last stage of an interval
+    return np.insert(t, ends, t[ends - 1]), np.insert(z, ends, np.nan)
+
+
 def _lanes(plan: Plan, course: Course | None, pinned: Plan | None, handles: bool) -> list[Plot]:
     """Return the plot of active sets: a lane for each switching function, or for each mode."""
     parts, system = plan.sequence, plan.task.system
@@ -288,7 +315,7 @@ def plan(
     handles: bool = False,
     look: Look = STATIC,
 ) -> Picture:
-    """Draw a plan: states and controls with their bounds, active sets, multipliers, the replay.
+    """Draw a plan: states, controls, algebraic variables, active sets, multipliers, the replay.
 
     The exact replay is drawn over the states of the plan; it begins anew at each grid point. The
     first entry of the legend says what the plan is, and its defect.
@@ -313,7 +340,8 @@ def plan(
     ):
         pinned = None
     left = _states(plan, replay if course is None else None, course, pinned, handles)
-    right = [*_controls(plan, course, pinned, handles), *_lanes(plan, course, pinned, handles)]
+    right = _controls(plan, course, pinned, handles) + _algebraic(plan, course, pinned)
+    right += _lanes(plan, course, pinned, handles)
     right.append(_multipliers(plan, course, pinned))
     if not handles:  # a panel says it in its status line
         words = curve(*OFF, INK, name=said(plan, replay), line={"width": 0}, hoverinfo="skip")

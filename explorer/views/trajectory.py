@@ -10,6 +10,9 @@ from explorer.quantities import unit
 from explorer.results.solution import Solution
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import MOST_CURVES, Rows, drawn, fine, rows
+from explorer.views.drawing.ghosts import Ghost, Ghosts, ending
+from explorer.views.drawing.iterates import states_plots
+from explorer.views.drawing.parts import start
 from explorer.views.drawing.picture import (
     COLOURS,
     GREY,
@@ -52,7 +55,11 @@ def unit_of(
 
 
 def _curves(
-    solution: Solution, points: Rows, ghost: bool, dot: bool, which: Sequence[int] | None = None
+    solution: Solution,
+    points: Rows,
+    dot: bool,
+    which: Sequence[int] | None = None,
+    ghost: Ghost | None = None,
 ) -> list[Trace]:
     names = solution.system.coordinates
     several = len(names) > 1
@@ -67,21 +74,21 @@ def _curves(
         text = label(name, dot=dot)
         measure = unit(solution.system.units[j])
         measure += f"/{time}" if dot and measure else ""
-        extra = "pinned" if ghost else ""
+        extra = ghost.name if ghost else ""
         hover = f"t = %{{x:.4g}} {time}<br>{text} = %{{y:.5g}} {measure}<extra>{extra}</extra>"
         traces.append(
             curve(
                 points.t,
                 values[j],
-                GREY if ghost else COLOURS[rank],
+                ghost.colour if ghost else COLOURS[rank],
                 breaks=points.jumps if dot else points.torn,
-                name=f"pinned {text}" if ghost else text,
-                line={"dash": "dot", "width": 1.2} if ghost else {},
+                name=f"{ghost.name} {text}" if ghost else text,
+                line=ghost.line() if ghost else {},
                 hovertemplate=hover,
             )
         )
         if not ghost:
-            traces[-1]["meta"] = {"t": points.t}
+            traces[-1]["meta"] = {"t": points.t, "start": start(solution, (j, dot))}
         if not ghost and several and not dot:
             traces[-1]["showlegend"] = True
     if not ghost and not dot and len(traces) < len(wanted):
@@ -114,20 +121,20 @@ def _exact(solution: Solution, points: Rows) -> tuple[np.ndarray, np.ndarray, np
 def positions_plot(
     solution: Solution,
     points: Rows,
-    pinned: tuple[Solution, Rows] | None = None,
+    ghosts: Ghosts = None,
     which: Sequence[int] | None = None,
 ) -> Plot:
-    """Draw coordinates, the closed form if the model has one (dashed), and a pinned run (dotted).
+    """Draw coordinates, the closed form if the model has one (dashed), and ghosts.
 
     `which` are those that are drawn, by default all.
     """
     names = solution.system.coordinates
     chosen = list(range(len(names))) if which is None else which
     shown = [j for j in drawn(names).tolist() if j in chosen]
-    seen, ghosts = [points.q[j] for j in shown], []
-    if pinned is not None:
-        ghosts = _curves(*pinned, ghost=True, dot=False, which=which)
-        seen += [pinned[1].q[j] for j in shown]
+    seen, beside = [points.q[j] for j in shown], []
+    for ghost in ghosts or ():
+        beside += _curves(ghost.solution, ghost.points, False, which, ghost)
+        seen += [ghost.points.q[j] for j in shown]
     known, exact = _exact(solution, points), []
     if known is not None:
         t, form, torn = known
@@ -149,7 +156,7 @@ def positions_plot(
             for j in chosen
             if j in few
         ]
-    traces = [*ghosts, *exact, *_curves(solution, points, ghost=False, dot=False, which=which)]
+    traces = [*beside, *exact, *_curves(solution, points, False, which)]
     title = "q" if which is None else "x"
     if len(chosen) == 1 or (which is not None and len(chosen) <= 2):
         title = ", ".join(label(names[j]) for j in chosen)
@@ -157,60 +164,53 @@ def positions_plot(
         traces,
         time_title(solution.system),
         title + unit_of(solution, which=chosen),
-        _span(solution, pinned),
+        (0.0, ending(solution, ghosts)),
         extent(*seen),
     )
 
 
-def positions_plots(
-    solution: Solution, points: Rows, pinned: tuple[Solution, Rows] | None = None
-) -> list[Plot]:
+def positions_plots(solution: Solution, points: Rows, ghosts: Ghosts = None) -> list[Plot]:
     """Draw coordinates in one plot, or the states of a hybrid system by unit in at most three."""
     if solution.has_velocities:
-        return [positions_plot(solution, points, pinned)]
+        return [positions_plot(solution, points, ghosts)]
     groups: dict[str, list[int]] = {}
     for j, measure in enumerate(solution.system.units):
         known = measure in groups or len(groups) < 3
         groups.setdefault(measure if known else list(groups)[-1], []).append(j)
     shown = {*drawn(solution.system.coordinates).tolist()}
     return [
-        positions_plot(solution, points, pinned, which)
+        positions_plot(solution, points, ghosts, which)
         for which in groups.values()
         if shown & {*which}
     ]
 
 
-def velocities_plot(
-    solution: Solution, points: Rows, pinned: tuple[Solution, Rows] | None = None
-) -> Plot:
+def velocities_plot(solution: Solution, points: Rows, ghosts: Ghosts = None) -> Plot:
     """Draw velocities with gaps at their jumps."""
     names = solution.system.coordinates
     shown = drawn(names).tolist()
-    seen, ghosts = [points.v[j] for j in shown], []
-    if pinned is not None:
-        ghosts = _curves(*pinned, ghost=True, dot=True)
-        seen += [pinned[1].v[j] for j in shown]
-    traces = [*ghosts, *_curves(solution, points, ghost=False, dot=True)]
+    seen, beside = [points.v[j] for j in shown], []
+    for ghost in ghosts or ():
+        beside += _curves(ghost.solution, ghost.points, True, ghost=ghost)
+        seen += [ghost.points.v[j] for j in shown]
+    traces = [*beside, *_curves(solution, points, True)]
     title = label(names[0], dot=True) if len(names) == 1 else label("q", dot=True)
     return Plot(
         traces,
         time_title(solution.system),
         title + unit_of(solution, True),
-        _span(solution, pinned),
+        (0.0, ending(solution, ghosts)),
         extent(*seen),
     )
 
 
-def _span(solution: Solution, pinned: tuple[Solution, Rows] | None) -> tuple[float, float]:
-    end = solution.t[-1] if pinned is None else max(solution.t[-1], pinned[0].t[-1])
-    return 0.0, float(end)
-
-
 @view(recorded="rows")
 def positions(solution: Solution) -> Picture:
-    """Draw the coordinates, or the states of a hybrid system, against time."""
+    """Draw the coordinates, or the states of a system x' = ... or of a map, against time."""
     if solution.recorded is not None:
         return recorded(solution, "q")
+    if solution.system.discrete:
+        return compose([states_plots(solution)], [1])
     solution = fine(solution)
     plots = positions_plots(solution, rows(solution))
     return compose([plots], [1])
@@ -239,6 +239,8 @@ def trajectory(solution: Solution) -> Picture:
     """
     if solution.recorded is not None:
         return recorded(solution, "qv")
+    if solution.system.discrete:
+        return compose([states_plots(solution)], [1])
     solution = fine(solution)
     points = rows(solution)
     plots = positions_plots(solution, points)

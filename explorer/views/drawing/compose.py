@@ -30,6 +30,7 @@ _LINE = 19  # px, of a legend
 _MOST_LINES = 5
 _APART = 16  # px between two plots that share their x axis; tick labels meet there
 _TALL = 120  # px of a usual plot in a narrow panel
+_LOWEST = 85  # px of a usual plot with large words
 _FOOT = 44  # px of tick labels and title below a plot
 _BILLION = 1e9
 _TICKS = 6  # of a logarithmic axis, about
@@ -51,6 +52,10 @@ def compose(
     room: float = _WIDTH
     if look.narrow:
         columns, widths, room = [[plot for column in columns for plot in column]], [1], look.width
+    full: float = HEIGHT
+    if look.projected and not look.narrow:  # words leave less room
+        room, full = look.width / look.words, look.height / look.words
+        columns = [_roomy(column, full) for column in columns]
     beside = [max(map(_beside, column)) for column in columns]
     inner = room - sum(beside) - _RIGHT
     wide = [inner * w / sum(widths) for w in widths]
@@ -66,7 +71,7 @@ def compose(
         columns = [[replace(p, share=2 * p.share) if p.log and p.log_y else p for p in columns[0]]]
         height = top + _BOTTOM + _needed(columns[0], lines[0])
         look = replace(look, height=height)
-    tall = (height or HEIGHT) - top - _BOTTOM
+    tall = (height or full) - top - _BOTTOM
     margin = {"l": beside[0], "r": _RIGHT, "t": top, "b": _BOTTOM, "autoexpand": False}
     layout: Plain = {
         "showlegend": True,
@@ -128,6 +133,18 @@ def compose(
     return picture
 
 
+def _roomy(column: Sequence[Plot], height: float) -> Sequence[Plot]:
+    """Return as many of the first plots of a column as have room for their words."""
+    count = len(column)
+    while count > 1:
+        gaps = sum(_below(*two, 1) for two in itertools.pairwise(column[:count]))
+        free = height - 20 - _LINE - _BOTTOM - gaps
+        if free >= _LOWEST * sum(plot.share for plot in column[:count]):
+            break
+        count -= 1
+    return column[:count]
+
+
 def _needed(column: Sequence[Plot], lines: list[int]) -> int:
     """Return the height in px of a column of plots with legends of so many lines."""
     gaps = (_below(*two, n) for two, n in zip(itertools.pairwise(column), lines[1:], strict=True))
@@ -170,7 +187,8 @@ def _legends(
         named.sort(key=lambda trace: trace.get("legendrank", 1000))
         widths = [45 + 6.4 * len(plain(trace["name"])) for trace in named]
         free = max(room, first) if i == 0 else room
-        count = next((n for n in range(1, most) if _wide(widths, n) <= free), most)
+        enough = min(most, max(len(named), 1))
+        count = next((n for n in range(1, enough) if _wide(widths, n) <= free), enough)
         for n, trace in enumerate(named):
             trace.pop("legendgroup", None)  # of a first try in less room
             if count > 1:
@@ -219,9 +237,9 @@ def _axes(plot: Plot, shown: bool) -> tuple[Plain, Plain]:
             "ticklabelshift": -4,
         }
     if plot.log:
-        across |= {"type": "log", "dtick": 1}
-        if plot.x_range is not None and plot.x_range[1] >= _BILLION:
-            across["exponentformat"] = "power"  # 1B is neither a unit prefix nor a number
+        across |= {"type": "log", "dtick": _each(plot.x_range)}
+        if plot.x_range is not None and _unprefixed(plot.x_range, plot.x_title):
+            across["exponentformat"] = "power"
     if plot.log_y:
         up |= {"type": "log", "dtick": _each(plot.y_range), "exponentformat": "power"}
     for axis, limits, log, title in (
@@ -240,6 +258,12 @@ def _each(limits: tuple[float, float] | None) -> int:
     if limits is None:
         return 1
     return max(1, int(np.ceil((np.log10(limits[1] / limits[0]) - 2) / _TICKS)))
+
+
+def _unprefixed(limits: tuple[float, float], title: str) -> bool:
+    """Whether the ticks of a logarithmic axis are powers: 1B and 1n are no numbers."""
+    small = limits[0] < _NEAR_ONE[0] and not prefixable(_unit(title))
+    return small or limits[1] >= _BILLION
 
 
 def _unit(title: str) -> str:

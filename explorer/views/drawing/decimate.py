@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from explorer.errors import BadValue
 from explorer.results.solution import Solution
 from explorer.views.drawing.polyline import Look
 
@@ -150,6 +151,8 @@ def few(at: np.ndarray, most: int) -> np.ndarray:
 
 def rows(solution: Solution) -> Rows:
     """Return the points of a run; several curves share these arrays."""
+    if solution.system.discrete:
+        raise BadValue("No curve is drawn through the iterates of a map.")
     resets = not solution.has_velocities
     rate = solution.rates if resets else solution.v
     wild = rate if solution.q.shape[1] == 1 or not resets else solution.q

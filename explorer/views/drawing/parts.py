@@ -3,11 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple, TypeGuard
 
 from explorer.results.solution import Solution
+from explorer.views.drawing.picture import Plot
+from explorer.views.drawing.traces import Meta, Start, Trace
 
-__all__ = ["PARTS", "Part", "has_constraints", "has_contacts", "has_friction"]
+__all__ = ["PARTS", "Part", "has_constraints", "has_contacts", "has_friction", "start", "undragged"]
+
+
+_MOST_STARTS = 6  # coordinates whose starts are dragged: more points would hide the curves
+
+
+def start(solution: Solution, y: tuple[int, bool], x: tuple[int, bool] | None = None) -> Start:
+    """Return the settings at the first point of a curve over time, or of `y` over `x`.
+
+    Each is the index of a coordinate, and whether its velocity is meant.
+    """
+    names = solution.system.coordinates
+    if len(names) > _MOST_STARTS or (y[1] and not solution.has_velocities):
+        return {}
+    still = "q0" if solution.has_velocities else "x0"
+    key = {True: "v0", False: still}
+    along: Start = {} if x is None else {"x": f"{key[x[1]]}.{names[x[0]]}"}
+    return {**along, "y": f"{key[y[1]]}.{names[y[0]]}"}
+
+
+def undragged(plot: Plot) -> Plot:
+    """Return a plot whose first points are no settings that can be dragged."""
+    traces: list[Trace] = []
+    for trace in plot.traces:
+        meta = trace.get("meta", {})
+        kept: Meta = {"t": meta["t"]} if "t" in meta else {}
+        traces.append(trace | {"meta": kept} if meta else trace)
+    return replace(plot, traces=traces)
 
 
 def has_contacts(solution: Solution) -> bool:
@@ -67,6 +97,10 @@ PARTS = {
     "active sets": Part(
         _has_active_sets, "active sets of step functions, run by FESD, or of laws, by EulerMoreau"
     ),
+    "billiard table": Part(
+        lambda s: s.system.discrete and s.system.straight and bool(s.system.shapes),
+        "the ball of a map whose sketch goes straight between its iterates",
+    ),
     "constraints": Part(has_constraints, "constraints of a mechanical system"),
     "contacts": Part(has_contacts, "contacts of a mechanical system"),
     "friction": Part(
@@ -81,6 +115,9 @@ PARTS = {
     ),
     "modes": Part(lambda s: bool(s.mode_names), "modes of a system of first order"),
     "multipliers": Part(_has_multipliers, "the multipliers and laws that EulerMoreau returns"),
+    "one state of a map": Part(
+        lambda s: s.system.discrete and s.q.shape[1] == 1, "the iterates of a map of one state"
+    ),
     "one-step problem": Part(
         _has_one_step_problem,
         "contacts in steps that pass over events, as those of MoreauJean",

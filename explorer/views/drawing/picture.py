@@ -92,7 +92,7 @@ def prose(text: str) -> str:
 
 def time_title(system: System) -> str:
     """Return the title of the time axis."""
-    return f"time t ({system.time_unit})"
+    return "iterate n" if system.discrete else f"time t ({system.time_unit})"
 
 
 def titled(name: str, u: str) -> str:

@@ -28,6 +28,7 @@ _APART = 3.0  # px between breaks that are seen one by one
 OPEN, _SEEN = 1.2, 1.5  # px: a smaller jump is drawn through; a larger one is seen to be open
 _ROWS, _NEAR = 4, 0.1  # rows a px, from which on those are passed over that lie nearer (px)
 _NARROW = 450  # px
+_LARGE = 1.3
 _MOST, _USUAL = 1700, 180  # points of all curves of a phase portrait, if so wide (px) or wider
 
 
@@ -41,6 +42,7 @@ class Look:
     ranges : of the axes that are zoomed, by their names ("xaxis2"): (from, to)
     zoom : how many times larger than whole something is drawn that is not over time
     coarse : how many times further off than usual lines may be drawn, where they are too many
+    words : how many times larger than usual the text is
     """
 
     width: float
@@ -48,6 +50,12 @@ class Look:
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     zoom: float = 1.0
     coarse: float = 1.0
+    words: float = 1.0
+
+    @property
+    def projected(self) -> bool:
+        """Whether the text is so large, as in a lecture, that plots need more room for it."""
+        return self.words > _LARGE
 
     @property
     def narrow(self) -> bool:

@@ -128,6 +128,10 @@ def _drawn(data: list[Plain], layout: Plain, slack: float) -> str:
             _square(axis, other)
     pairs = sorted({(t.get("xaxis") or "x", t.get("yaxis") or "y") for t in data}) or []
     body = []
+
+    def on(image: Plain) -> tuple[str, str]:
+        return image.get("xref", "x"), image.get("yref", "y")
+
     for k, (x, y) in enumerate(pairs):
         body.append(_frame(axes[x], axes[y], k))
         inside = "".join(
@@ -135,7 +139,10 @@ def _drawn(data: list[Plain], layout: Plain, slack: float) -> str:
             for t in data
             if (t.get("xaxis") or "x", t.get("yaxis") or "y") == (x, y)
         )
-        body.append(f'<g clip-path="url(#c{k})">{inside}</g>')
+        under = "".join(
+            _image(one, axes) for one in layout.get("images") or () if on(one) == (x, y)
+        )
+        body.append(f'<g clip-path="url(#c{k})">{under}{inside}</g>')
     body += [_shape(s, axes) for s in layout.get("shapes") or ()]
     if layout.get("showlegend", True):
         body.append(_legends(data, layout, sides))
@@ -192,7 +199,7 @@ def _frame(x: _Axis, y: _Axis, k: int) -> str:
 
 
 def _trace(trace: Plain, x: _Axis, y: _Axis, slack: float) -> str:
-    if trace.get("visible") in (False, "legendonly"):
+    if trace.get("visible") in (False, "legendonly") or trace.get("opacity") == 0:
         return ""
     if trace.get("type") == "heatmap":
         return cells(trace, x, y)
@@ -208,6 +215,17 @@ def _trace(trace: Plain, x: _Axis, y: _Axis, slack: float) -> str:
     for a, b, word in zip(at, up, text if isinstance(text, (list, tuple)) else (), strict=False):
         svg += words(str(word), a, b - 4, size=11) if word and np.isfinite(a + b) else ""
     return svg
+
+
+def _image(image: Plain, axes: dict[str, _Axis]) -> str:
+    """Return an image that reaches over ranges of its axes, from its left upper corner on."""
+    x, y = axes[image.get("xref", "x")], axes[image.get("yref", "y")]
+    left, right = x([image["x"], image["x"] + image["sizex"]])
+    top, bottom = y([image["y"], image["y"] - image["sizey"]])
+    return (
+        f'<image x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" '
+        f'height="{bottom - top:.1f}" preserveAspectRatio="none" href="{image["source"]}"/>'
+    )
 
 
 def _shape(shape: Plain, axes: dict[str, _Axis]) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-__all__ = ["Figure", "Handles", "Line", "Marker", "Meta", "Style", "Trace"]
+__all__ = ["Figure", "Handles", "Line", "Marker", "Meta", "Start", "Style", "Trace"]
 
 Figure: TypeAlias = "go.Figure"  # named without an import of plotly, which takes time
 Many: TypeAlias = "Sequence[str] | Sequence[float] | np.ndarray"  # one for each point
@@ -31,6 +31,7 @@ class Marker(TypedDict, total=False):
     color: str | Many
     size: float | Many  # px
     symbol: str | Many
+    line: Line
 
 
 class Font(TypedDict, total=False):
@@ -50,6 +51,13 @@ class Handles(TypedDict, total=False):
     edges: np.ndarray  # (k + 1,) ends of the intervals over which a stroke sets them
 
 
+class Start(TypedDict, total=False):
+    """The settings that the first point of a curve is, which can be dragged."""
+
+    x: str  # of the value along x; missing along time
+    y: str
+
+
 class Meta(TypedDict, total=False):
     """What the panel reads from a trace and plotly does not."""
 
@@ -57,7 +65,9 @@ class Meta(TypedDict, total=False):
     key: str  # the setting that a click on a point changes
     at: np.ndarray  # its values, if they are not x
     each: int  # points of one value
+    up: str  # the setting that its y changes
     handles: Handles
+    start: Start
 
 
 class Style(TypedDict, total=False):
@@ -73,7 +83,7 @@ class Style(TypedDict, total=False):
     opacity: float
     text: Sequence[str] | Sequence[Sequence[str]]
     textfont: Font
-    textposition: str
+    textposition: str | list[str]
     texttemplate: str
     hoverinfo: str
     hovertemplate: str
@@ -86,7 +96,7 @@ class Style(TypedDict, total=False):
     xaxis: str
     yaxis: str
     meta: Meta
-    z: np.ndarray
+    z: np.ndarray | list[np.ndarray]
     zmin: float
     zmax: float
     colorscale: Sequence[tuple[float, str]]

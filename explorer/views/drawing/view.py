@@ -13,6 +13,7 @@ from explorer.errors import BadValue, NotApplicable, suggest
 from explorer.recorder import Recorded
 from explorer.registry import Registry
 from explorer.results.solution import Solution
+from explorer.study.orbits import Orbits
 from explorer.systems import System
 from explorer.views.drawing.parts import PARTS
 from explorer.views.drawing.picture import Picture
@@ -24,6 +25,7 @@ _MAKERS = {
     Solution: "simulate",
     Sensitivity: "sensitivity",
     Plan: "optimize",
+    Orbits: "study.Sharpening",
 }  # other results are those of studies
 Draw = Callable[..., Picture]
 
