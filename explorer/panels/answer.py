@@ -6,13 +6,16 @@ import json
 import math
 import time
 from dataclasses import replace
-from typing import TypeAlias, TypeGuard
+from typing import ClassVar, TypeAlias, TypeGuard
 
 import numpy as np
 
 from explorer import cache, parameters
 from explorer.errors import ExplorerError
+from explorer.panels.actions import ACTIONS, taken
 from explorer.panels.controls import groups, values
+from explorer.panels.film import film
+from explorer.panels.grab import grabbed
 from explorer.panels.messages import (
     Checks,
     Frame,
@@ -24,6 +27,7 @@ from explorer.panels.messages import (
     Status,
     Values,
 )
+from explorer.panels.pins import shown
 from explorer.panels.session import Session
 from explorer.panels.wording import plain, prose_rows
 from explorer.quantities import number, quantity
@@ -31,44 +35,36 @@ from explorer.results.solution import Solution
 from explorer.systems.units import event_unit
 from explorer.types import Plain
 from explorer.views.drawing.decimate import seen
+from explorer.views.drawing.ghosts import Pinned
 from explorer.views.drawing.picture import Picture, steady
 from explorer.views.drawing.polyline import PANEL, Look
 from explorer.views.drawing.traces import Trace
-from explorer.views.events import event_table
+from explorer.views.events import blows, event_table
 from explorer.views.explore import explore
-from explorer.views.mechanism import frames
 
 __all__ = ["SessionAnswer"]
 
-_ACTIONS = [
-    {
-        "name": "copy_code",
-        "label": "Copy as Python",
-        "title": "A script that reproduces this picture",
-    },
-    {"name": "copy_state", "label": "Copy state (JSON)", "title": "To send to somebody"},
-    {
-        "name": "copy_link",
-        "label": "Copy link",
-        "title": "A link to this page in its present state",
-    },
-    {"name": "load_state", "label": "Load state …", "title": "Paste a copied state"},
-    {"name": "export_csv", "label": "Save CSV", "title": "All steps, all digits"},
-    {"name": "export_html", "label": "Save HTML", "title": "This picture as a web page"},
-    {"name": "export_png", "label": "Save PNG", "title": "This picture as an image"},
-]
 _SAID = 1  # cautions that are said at once; all are among the checks
 _BYTES = 12_000  # of the curves of a picture, as wide as that of the smallest panel
 _COARSE = (1.0, 3.5, 6.0)
 _TOO_MANY = 1.65  # times so many bytes are not made few
 _LARGEST = 5000  # px of a picture
+_INSTANTS = 500  # times of events that the cursor jumps to
 _ROWS = 30  # of a page of the table of events
 Signature: TypeAlias = tuple[str, list[tuple[str, float | None, float | None, int]]]
 _NAMELESS = ("model", "scheme", "mode0")  # choices whose value says what it is of
 
 
 class SessionAnswer:
-    """Answers the browser from a session."""
+    """Answers the browser from a session.
+
+    Attributes
+    ----------
+    saved : str
+        The name of the files that it saves.
+    """
+
+    saved: ClassVar[str] = "run"
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -78,22 +74,25 @@ class SessionAnswer:
         self._drawn: tuple[object, ...] | None = None  # what the layout is of
         self._page, self._by = 0, (0, False)  # of the table of events; its order
         self._coarse = 0  # which of the ways to draw the last picture took
-        self._look: Seen = {"of": None, "size": [0, 0], "ranges": {}}
+        self._look: Seen = {"of": None, "size": [0, 0], "words": 1.0, "ranges": {}}
 
     def look(self, look: Plain) -> None:
         """Take note of the size of the plots, and of the windows of those that are zoomed."""
-        size, ranges = look.get("size"), look.get("ranges")
+        size, ranges, words = look.get("size"), look.get("ranges"), look.get("words", 1.0)
         windows = ranges.items() if isinstance(ranges, dict) else ()
         self._look = {
             "of": look.get("of"),
             "size": size if _is_pair(size) else [0, 0],
+            "words": float(np.clip(words, 0.5, 4.0)) if _finite(words) else 1.0,
             "ranges": {k: w for k, w in windows if _is_pair(w)},
         }
 
     def _size(self) -> Look:
         """Return how large the next picture will be."""
         wide, tall = (float(np.clip(s, 0, _LARGEST)) for s in self._look["size"])
-        return PANEL if min(wide, tall) < 100 else Look(wide, tall)  # not laid out yet
+        if min(wide, tall) < 100:  # not laid out yet
+            return PANEL
+        return Look(wide, tall, words=self._look["words"])
 
     def _looked(self) -> Look:
         """Return how the next picture will be seen; a window is that of its own model's plots."""
@@ -107,9 +106,8 @@ class SessionAnswer:
                 if name.replace("axis", "") not in timed:
                     whole = layout[name]["range"]
                     zoom = max(zoom, abs((whole[1] - whole[0]) / (high - low)))
-        return Look(
-            size.width, size.height, ranges, float(2.0 ** np.ceil(np.log2(min(zoom, 64.0))))
-        )
+        zoom = float(2.0 ** np.ceil(np.log2(min(zoom, 64.0))))
+        return replace(size, ranges=ranges, zoom=zoom)
 
     def _of(self) -> str:
         """Return what a zoom holds for: as long as it stays the same, the axes mean the same."""
@@ -126,7 +124,7 @@ class SessionAnswer:
             "subtitle": system.text,
             "time_unit": system.time_unit,
             "groups": self.groups(),
-            "actions": _ACTIONS,
+            "actions": ACTIONS,
             "looks": True,
             "presets": [
                 {"name": k, "label": k, "text": p["text"]} for k, p in system.presets.items()
@@ -149,20 +147,31 @@ class SessionAnswer:
 
     def _history(self) -> History:
         session = self.session
-        return {
-            "undo": session.can_undo,
-            "redo": session.can_redo,
-            "pinned": None if session.pinned is None else str(session.pinned.scheme),
-        }
+        history: History = {"undo": session.can_undo, "redo": session.can_redo, "pins": []}
+        if session.most_pins == 1:
+            run = session.pinned
+            history["pinned"] = None if run is None else str(run.scheme)
+        elif session.most_pins:
+            now = [one.letter for one in session.pins if one.state == session.state]
+            history["pinned"] = f"this run, as {now[0]}" if now else None
+            history["pins"] = shown(session)
+        return history
 
     def pull(self, set: Values, drag: bool) -> Frame:
-        begin, self._page = time.perf_counter(), 0
+        begin, self._page, said = time.perf_counter(), 0, ""
         self.answering = True
         try:
+            if "grab" in set:
+                moved, said = grabbed(self.session, set["grab"])
+                set = {k: x for k, x in set.items() if k != "grab"} | moved
             self.session.change(set, drag=drag)
+        except ExplorerError as error:  # of a grip; the session keeps its own
+            said = str(error)
         finally:
             self.answering = False
         frame = self._frame(begin, drag)
+        if said and frame["status"]["level"] != "error":
+            frame["status"] = {**frame["status"], "level": "warn", "text": said}
         if not drag and self._signature() != self._controls:
             frame["schema"] = self.schema()
         return frame
@@ -174,7 +183,7 @@ class SessionAnswer:
     def _frame(self, begin: float, drag: bool) -> Frame:
         session = self.session
         look = self._looked()
-        run, pinned = seen(session.solution, look), session.pinned
+        run, pinned = seen(session.solution, look), session.pinned_runs
         picture = self._drawn_small(run, pinned, look, drag)
         picture.layout["uirevision"] = self._of()
         drawn = (session.system, session.state["t_end"])
@@ -182,36 +191,34 @@ class SessionAnswer:
         self._layout = steady(picture.layout, self._layout if same else None, moving=drag)
         self._drawn = drawn
         picture = picture.within(self._layout)
-        film = frames(run, 1.0 if pinned is None else 0.6)
-        if film is not None and pinned is not None and pinned.system.shapes == run.system.shapes:
-            ghost = frames(pinned, 0.4)
-            film["ghost"] = None if ghost is None else {"t": ghost["t"], "xy": ghost["xy"]}
         status = _with_undrawn(self._status(run, time.perf_counter() - begin, drag), picture)
         frame = self._framed(values(session), status, picture.data)
-        frame["double"], frame["mechanism"] = bool(look.ranges), film
+        frame["double"], frame["mechanism"] = bool(look.ranges), film(run, pinned)
         if self._has_events():
             rows = 20 if drag else _ROWS
             frame["table"] = prose_rows(event_table(run, rows, self._page, self._by))
+            frame["instants"], frame["blows"] = blows(run.events, _INSTANTS)
         return frame
 
     def _framed(self, values: Values, status: Status, data: list[Trace]) -> Frame:
         """Return a frame of what all panels show."""
         history = self._history()
-        return {
+        frame: Frame = {
+            "undo": history["undo"],
+            "redo": history["redo"],
+            "pins": history["pins"],
             "values": values,
             "errors": dict(self.session.errors),
             "status": status,
-            "undo": history["undo"],
-            "redo": history["redo"],
-            "pinned": history["pinned"],
             "figure": {"data": data, "layout": self._layout or {}},
             "mechanism": None,
             "table": None,
         }
+        if "pinned" in history:
+            frame["pinned"] = history["pinned"]
+        return frame
 
-    def _drawn_small(
-        self, run: Solution, pinned: Solution | None, look: Look, drag: bool
-    ) -> Picture:
+    def _drawn_small(self, run: Solution, pinned: Pinned, look: Look, drag: bool) -> Picture:
         """Return the finest picture that is small; of what can never be made small no coarse one.
 
         In a drag it is as coarse as the picture before, or coarser: one drawing is enough.
@@ -245,8 +252,9 @@ class SessionAnswer:
             whole = vars(run).get("_whole", run)  # its own rows, not those that are drawn
             return _judged(whole, parts, drag)
         lcp, newton = run.residuals.max(axis=0)
+        what = "iterates" if run.system.discrete else "steps"
         parts = [
-            f"{_many(len(run.t) - 1)} steps in {_ms(run.seconds)}",
+            f"{_many(len(run.t) - 1)} {what} in {_ms(run.seconds)}",
             f"answered in {_ms(seconds)}",
         ]
         if run.system.contacts:
@@ -271,12 +279,23 @@ class SessionAnswer:
             said.append(text if key in _NAMELESS else f"{name or key} = {text}")
         return f"Showing {' and '.join(said)}; all other settings applied."
 
+    def table(self) -> str:
+        """Return the numbers that are saved, as CSV."""
+        return self.session.solution.to_csv()
+
+    def drawing(self) -> Picture:
+        """Return the picture that is saved as a page."""
+        return explore.picture(self.session.solution, self.session.pinned_runs)
+
     def do(self, action: str, value: object) -> list[Message]:
         session, self._page = self.session, 0
         self.answering = True
         try:
             match action:
-                case "undo" | "redo" | "reset" | "pin" | "unpin":
+                case "unpin":
+                    now = [one.letter for one in session.pins if one.state == session.state]
+                    session.unpin(str(value) if value else now[0] if now else None)
+                case "undo" | "redo" | "reset" | "pin":
                     getattr(session, action)()
                 case "events_page":
                     self._page = _whole(value)
@@ -289,21 +308,8 @@ class SessionAnswer:
                     session.preset(str(value))
                 case "load_state":
                     session.load_state(str(value))
-                case "copy_code":
-                    return [{"type": "clipboard", "text": session.code(), "said": "Python copied."}]
-                case "copy_state":
-                    said = "State copied: paste it into 'Load state'."
-                    return [{"type": "clipboard", "text": session.to_json(), "said": said}]
-                case "copy_link":
-                    text, said = session.to_json(), "Link copied."
-                    return [{"type": "clipboard", "text": text, "said": said, "link": True}]
-                case "export_csv":
-                    text = session.solution.to_csv()
-                    return [{"type": "file", "name": "run.csv", "mime": "text/csv", "text": text}]
-                case "export_html":
-                    picture = explore.picture(session.solution, session.pinned)
-                    page = picture.page()
-                    return [{"type": "file", "name": "run.html", "mime": "text/html", "text": page}]
+                case _ if message := taken(self, action):
+                    return [message]
                 case _:
                     session.problem = f"This panel has no action {action!r}."
         except ExplorerError as error:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Protocol
 
+from explorer.models import models
 from explorer.panels.inputs import written
 from explorer.panels.state import START, State
 from explorer.schemes import schemes
@@ -24,32 +26,82 @@ class Session(Protocol):
         """The system of the current state."""
 
 
-def snippet(session: Session) -> str:
+class Pin(Protocol):
+    """What is asked of a pinned run."""
+
+    @property
+    def letter(self) -> str:
+        """How it is called."""
+
+    @property
+    def state(self) -> State:
+        """Of its run."""
+
+    @property
+    def place(self) -> int:
+        """Which of the four it is."""
+
+
+class Pinning(Session, Protocol):
+    """A session that may have pinned runs."""
+
+    @property
+    def pins(self) -> Sequence[Pin]:
+        """The pinned runs."""
+
+
+def snippet(session: Pinning) -> str:
     """Return runnable Python; it names only what differs from the defaults."""
     run = called("solution = ex.simulate", ["model", "scheme", *settings(session)])
-    return "\n".join([*opening(session), *run, "ex.views.explore(solution)"]) + "\n"
+    lines = [*opening(session), *run]
+    names: dict[int, str] = {}
+    for pin in session.pins:
+        then, name = pin.state, f"pinned_{pin.letter.lower()}"
+        same = then["sizes"] == session.state["sizes"]
+        model = "model" if same else _built(then)
+        system = session.system if same else models[then["model"]](**then["sizes"])
+        alike = all(then[k] == session.state[k] for k in ("scheme", "knobs"))
+        scheme = "scheme" if alike else _scheme(then)
+        lines += called(f"{name} = ex.simulate", [model, scheme, *_settings(then, system)])
+        names[pin.place] = name
+    if not names:
+        return "\n".join([*lines, "ex.views.explore(solution)"]) + "\n"
+    drawn = ", ".join(names.get(k, "None") for k in range(max(names) + 1))
+    return "\n".join([*lines, f"ex.views.explore(solution, [{drawn}])"]) + "\n"
 
 
 def opening(session: Session) -> list[str]:
     """Return the lines that make the model and the scheme."""
     state, system = session.state, session.system
     lines = ["import numpy as np", "", "import explorer as ex", ""]
-    lines = lines if state.get("u") else lines[2:]
+    drawn = [state, *(pin.state for pin in getattr(session, "pins", ()))]
+    lines = lines if any(one.get("u") for one in drawn) else lines[2:]
     if state["model"] == "own":
         lines += ["from explorer import systems", "", "model = systems.from_spec("]
         lines += [f"    {_wrapped(system.to_spec())}", ")"]
     else:
-        sizes = ", ".join(f"{k}={v}" for k, v in state["sizes"].items())
-        lines.append(f"model = ex.models.{state['model']}({sizes})")
+        lines.append(f"model = {_built(state)}")
+    return [*lines, f"scheme = {_scheme(state)}"]
+
+
+def _built(state: State) -> str:
+    sizes = ", ".join(f"{k}={v}" for k, v in state["sizes"].items())
+    return f"ex.models.{state['model']}({sizes})"
+
+
+def _scheme(state: State) -> str:
     kind = schemes[state["scheme"]]
     default = {f.name: f.default for f in fields(kind)}
     knobs = [f"{k}={v!r}" for k, v in state["knobs"].items() if v != default[k] or k == "h"]
-    return [*lines, f"scheme = ex.{state['scheme']}({', '.join(knobs)})"]
+    return f"ex.{state['scheme']}({', '.join(knobs)})"
 
 
 def settings(session: Session) -> list[str]:
     """Return the time span, start and parameters as arguments."""
-    state, system = session.state, session.system
+    return _settings(session.state, session.system)
+
+
+def _settings(state: State, system: System) -> list[str]:
     drawn = state.get("u", {})
     usual = {k: p.value for k, p in system.parameters.items()}
     changed = {k: v for k, v in state["rho"].items() if v != usual[k] and k not in drawn}

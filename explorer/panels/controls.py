@@ -17,7 +17,7 @@ from explorer.schemes import schemes
 from explorer.systems import HybridSystem, System
 from explorer.views.drawing.picture import label
 
-__all__ = ["accepted", "choice", "groups", "slider", "values"]
+__all__ = ["accepted", "choice", "groups", "slider", "typed", "values"]
 
 _FORMULATION = ("formulation", "alpha", "xi", "omega")  # of constraints; the numbers of a penalty
 _MOMENTS = 6  # with several continuations, of which a picker offers what else would do
@@ -61,12 +61,13 @@ def groups(session: Session) -> list[Group]:
     # typed, not dragged: another size is another system, whose equations have to be compiled
     for k, p in system.sizes.items():
         named, more = beside(k, p.text)
-        typed = _number(f"size.{k}", named, "", now, p.value, p.text)
-        model.append({**typed, "beside": more, "low": p.low, "high": p.high, "integer": True})
+        field = typed(f"size.{k}", named, "", now, p.value, p.text)
+        model.append({**field, "beside": more, "low": p.low, "high": p.high, "integer": True})
     drawn = system.input_names if "u" in state else ()
     rest = {k: p for k, p in system.parameters.items() if k not in drawn}
     parameters = [slider(f"rho.{k}", k, p, now) for k, p in rest.items()]
-    start = [_number("t_end", "t<sub>end</sub>", system.time_unit, now, system.t_end, "time span")]
+    span = "number of iterates" if system.discrete else "time span"
+    start = [typed("t_end", "t<sub>end</sub>", system.time_unit, now, system.t_end, span)]
     if "mode0" in now and isinstance(system, HybridSystem):
         offered = [(mode.name, mode.name) for mode in system.modes]
         start.append(choice("mode0", "mode(0)", now, offered, "mode at the start"))
@@ -165,7 +166,8 @@ def choice(key: str, text: str, now: Values, choices: Choices, tip: str) -> Cont
     }
 
 
-def _number(key: str, text: str, u: str, now: Values, default: float, tip: str) -> Control:
+def typed(key: str, text: str, u: str, now: Values, default: float, tip: str) -> Control:
+    """Return a field for a number."""
     return {
         "key": key,
         "kind": "number",
@@ -180,8 +182,8 @@ def _number(key: str, text: str, u: str, now: Values, default: float, tip: str) 
 def slider(key: str, name: str, p: Param, now: Values) -> Control:
     """Return a slider over the range of a parameter, or a wider one for a value typed beyond."""
     value = now[key]
-    typed = value if isinstance(value, (int, float)) else p.value
-    low, high = min(p.low, typed), max(p.high, typed)
+    reached = value if isinstance(value, (int, float)) else p.value
+    low, high = min(p.low, reached), max(p.high, reached)
     named, more = beside(name, p.text)
     return {
         "key": key,

@@ -6,13 +6,18 @@ and nothing of mechanics: an ``answer`` object says what the controls are and dr
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import gzip
 import json
 import math
 import os
+import sys
 import threading
 import zlib
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -29,6 +34,7 @@ from explorer.views.drawing.display import display
 from explorer.views.drawing.still import mark, placeholder
 
 _FRONT = Path(__file__).parent / "front"
+_STYLES = ("panel", "handles", "lecture", "help", "write", "access", "phone", "twin")
 _MANY = 40  # numbers in a row
 _MUCH = 24_000  # bytes of all
 
@@ -57,9 +63,26 @@ class Answer(Protocol):
         """
 
 
-def source() -> str:
-    """Return the browser's script, which ``npm run build`` makes of the modules in ``front/``."""
-    return (_FRONT / "bundle" / "panel.js").read_text("utf-8")
+def source(name: str = "panel") -> str:
+    """Return a script of the browser; ``npm run build`` makes it of the modules in ``front/``."""
+    return (_FRONT / "bundle" / f"{name}.js").read_text("utf-8")
+
+
+def style() -> str:
+    """Return the style sheet of all panels."""
+    return "".join((_FRONT / f"{name}.css").read_text("utf-8") for name in _STYLES)
+
+
+def script(name: str = "panel") -> str:
+    """Return what a widget sends for a script: it unpacks itself, of less than half the size."""
+    packed = base64.b64encode(gzip.compress(source(name).encode(), mtime=0)).decode()
+    return f"""const packed = "{packed}";
+const bytes = Uint8Array.from(atob(packed), (one) => one.charCodeAt(0));
+const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+const text = await new Response(stream).text();
+const url = URL.createObjectURL(new Blob([text], {{ type: "text/javascript" }}));
+export default (await import(url)).default;
+"""
 
 
 def pack(content: Plain, double: bool = False, short: bool = False) -> tuple[Plain, list[bytes]]:
@@ -92,7 +115,7 @@ def pack(content: Plain, double: bool = False, short: bool = False) -> tuple[Pla
     if short and (figure := content.get("figure")):
         drawn = {id(t[k]): t[k] for t in figure["data"] for k in "xy"}
         film = content.get("mechanism") or {}
-        parts = [film, film.get("ghost") or {}, *(t.get("meta", {}) for t in figure["data"])]
+        parts = [film, *film.get("ghosts", ()), *(t.get("meta", {}) for t in figure["data"])]
         others = {id(a): a for part in parts for a in part.values() if isinstance(a, np.ndarray)}
         if 4 * sum(np.size(a) for a in {**others, **drawn}.values()) > _MUCH:
             times = (t.get("meta", {}).get("t") for t in figure["data"])
@@ -194,8 +217,8 @@ class LivePanel(anywidget.AnyWidget):
         Where the compressed plotly.js is kept; see `plotly_bundle`.
     """
 
-    _esm = source()
-    _css = (_FRONT / "panel.css").read_text("utf-8")
+    _esm = script()
+    _css = style()
 
     def __init__(self, answer: Answer, *, cache_dir: Path | None = None) -> None:
         super().__init__()
@@ -206,6 +229,10 @@ class LivePanel(anywidget.AnyWidget):
         # answer may `push` while it answers.
         self._lock = threading.RLock()
         self._layout: str | None = None  # last layout sent
+        # what may take long is answered aside, so a message that stops it is heard meanwhile
+        self._stop: Callable[[], None] | None = getattr(answer, "stop", None)
+        self._aside = ThreadPoolExecutor(1) if self._stop and _in_kernel() else None
+        self._last: Future[None] | None = None
         self.on_msg(self._receive)
 
     def _repr_mimebundle_(self, **kwargs: dict[str, object]) -> tuple[Plain, Plain] | None:
@@ -245,21 +272,47 @@ class LivePanel(anywidget.AnyWidget):
             except Exception as error:
                 self._post(_failure(error))
 
+    def refresh(self) -> None:
+        """Send the picture as it is now to every view, after work that went on aside."""
+        with self._lock:
+            try:
+                self._post({"type": "frame", **self._answer.frame(), "view": None, "seq": None})
+            except Exception as error:
+                self._post(_failure(error))
+
     def busy(self, text: str, done: float = 0, total: float = 0) -> None:
         """Show progress. May be called while a pull is being answered, hence takes no lock."""
-        self._post({"type": "busy", "text": text, "done": done, "total": total})
+        stops = {"stops": True} if self._stop else {}
+        self._post({"type": "busy", "text": text, "done": done, "total": total, **stops})
 
     def _wait(self, done: int, total: int, name: str, what: str) -> None:
         self.busy(f"{what}: {name}", done, total)
 
     def _receive(self, _: object, content: Plain, buffers: list[memoryview]) -> None:
-        """Answer one message of the browser; whatever goes wrong becomes a sentence there."""
+        """Take one message of the browser: stop what runs, or answer in turn."""
+        kind = content.get("type")
+        if kind == "stop":
+            if self._stop is not None:
+                self._stop()
+            return
+        if self._aside is None:
+            self._answered(content)
+            return
+        if self._stop and self._last and not self._last.done() and kind in ("pull", "do"):
+            self._stop()  # a search gives way to what is new
+        self._last = self._aside.submit(copy_context().run, self._answered, content)
+
+    def _answered(self, content: Plain) -> None:
+        """Answer one message; whatever goes wrong becomes a sentence in the browser."""
         origin = {"view": content.get("view"), "seq": content.get("seq")}
-        with self._lock, shown_by(self._wait):
-            try:
+        self._lock.acquire()
+        try:
+            with shown_by(self._wait):
                 self._respond(content, origin)
-            except Exception as error:
-                self._post({**_failure(error), **origin})
+        except Exception as error:
+            self._post({**_failure(error), **origin})
+        finally:
+            self._lock.release()
 
     def _respond(self, content: Plain, origin: Values) -> None:
         kind = content.get("type")
@@ -286,7 +339,8 @@ class LivePanel(anywidget.AnyWidget):
                 self.send({"type": "plotly", "version": release}, [packed])
             if content.get("state"):  # the page was opened by a link that holds a state
                 self._answer.do("load_state", content["state"])
-            self._post({"type": "schema", **self._answer.schema(), "still": self._still_name})
+            own = {"still": self._still_name, "maker": maker()}
+            self._post({"type": "schema", **self._answer.schema(), **own})
             self._post({"type": "frame", **self._answer.frame(), **origin}, full=True)
 
     def _post(self, message: Plain, full: bool = False) -> None:
@@ -303,6 +357,18 @@ class LivePanel(anywidget.AnyWidget):
                 del figure["layout"]
             self._layout = layout
         self.send(content, buffers)
+
+
+@cache
+def maker() -> str:
+    """Return what stands below pictures that are taken away."""
+    return f"nonsmooth-explorer {version('nonsmooth-explorer')}"
+
+
+def _in_kernel() -> bool:
+    """Whether this process is the kernel of a notebook."""
+    base = sys.modules.get("ipykernel.kernelbase")
+    return base is not None and bool(base.Kernel.initialized())
 
 
 def _failure(error: Exception) -> Plain:

@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypeAlias, TypedDict
 
+import numpy as np
+
 from explorer.types import Plain
 from explorer.views.drawing.traces import Trace
 from explorer.views.events import Table
-from explorer.views.mechanism import Film
+from explorer.views.mechanism import LeanFilm
 
 __all__ = [
     "Card", "Checks", "Choices", "Control", "FigureData", "Frame", "Group", "History", "Message",
-    "Preset", "Reach", "Schema", "Seen", "Status", "Values",
+    "PinShown", "Preset", "Reach", "Schema", "Seen", "Status", "Values",
 ]  # fmt: skip
 
 Message: TypeAlias = Mapping[str, object]  # with its "type": "schema", "frame", "file", ...
@@ -72,12 +74,23 @@ class Preset(TypedDict):
     text: str
 
 
+class PinShown(TypedDict):
+    """A pinned run: how it is drawn, and what differs in it from the present one."""
+
+    letter: str
+    colour: str
+    dash: str  # "dot", "dash", "dashdot", "longdash"
+    text: str  # a few differences
+    all: str  # every difference
+
+
 class History(TypedDict):
-    """What can be taken back, and the pinned run."""
+    """What can be taken back, and what is pinned."""
 
     undo: bool
     redo: bool
-    pinned: str | None
+    pinned: NotRequired[str | None]  # what Unpin would remove; missing: nothing can be pinned
+    pins: list[PinShown]
 
 
 class Schema(History):
@@ -126,6 +139,7 @@ class FigureData(TypedDict):
 
     data: list[Trace]
     layout: Plain
+    config: NotRequired[Plain]  # of plotly, where it is not the usual one
 
 
 class Frame(History):
@@ -135,8 +149,10 @@ class Frame(History):
     errors: dict[str, str]
     status: Status
     figure: FigureData
-    mechanism: Film | None
+    mechanism: LeanFilm | None
     table: Table | None
+    instants: NotRequired[np.ndarray]  # times of events in s
+    blows: NotRequired[np.ndarray]  # the largest impulse of an impact at each of them in N s, or 0
     double: NotRequired[bool]  # whether single precision is too coarse for its window
     cards: NotRequired[list[Card]]
     schema: NotRequired[Schema]  # if the controls have changed too
@@ -147,4 +163,5 @@ class Seen(TypedDict):
 
     of: object  # the uirevision of their layout
     size: list[float]  # width and height in px
+    words: float  # how many times larger than usual their text is
     ranges: dict[str, list[float]]  # of the axes that are zoomed

@@ -7,6 +7,7 @@ message, are shown as typed, and are tried again with the next change.
 from __future__ import annotations
 
 import copy
+import json
 import threading
 import warnings
 from collections.abc import Callable, Mapping
@@ -28,6 +29,7 @@ from explorer.models import models
 from explorer.panels import inputs
 from explorer.panels.code import snippet
 from explorer.panels.messages import Values
+from explorer.panels.pins import Moment, Pin, Pinning
 from explorer.panels.state import OWN, START, State, States
 from explorer.parameters import roomy
 from explorer.quantities import quantity
@@ -49,7 +51,7 @@ _KEPT = (
     "pending",
     "errors",
     "problem",
-    "pinned",
+    "pins",
     "_past",
     "_future",
 )
@@ -58,7 +60,7 @@ _KEPT = (
 Model: TypeAlias = str | System | Callable[..., System]  # a name, a system, or what builds one
 
 
-class Session:
+class Session(Pinning):
     """A model, a scheme, their numbers, and the last solution.
 
     Parameters
@@ -75,11 +77,14 @@ class Session:
         Plain data, see `explorer.panels.state`.
     solution : Solution
         Of `state`.
-    pinned : Solution or None
+    pins : tuple of Pin
+        What is compared with it, see `Pinning`.
     pending : dict of key to value
         Typed values that could not run.
     errors : dict of key to sentence
         Why.
+    moved : list of keys
+        Of what was changed, the last one last.
     problem : str
         The message of the last refusal or failure, or "".
 
@@ -95,13 +100,13 @@ class Session:
         self, model: Model = "bouncing_ball", scheme: Chosen | None = None, **settings: object
     ) -> None:
         self._lock = threading.RLock()
-        self._past: list[tuple[States, State]] = []
-        self._future: list[tuple[States, State]] = []
-        self._drag_from: tuple[States, State] | None = None
+        self._past: list[Moment] = []
+        self._future: list[Moment] = []
+        self._drag_from: Moment | None = None
         self._listeners: list[Callable[[], None]] = []
-        self.pinned: Solution | None = None
         self.pending: Values = {}
         self.errors: dict[str, str] = {}
+        self.moved: list[str] = []
         self.problem = ""
         if callable(model) and not isinstance(model, type):
             name = getattr(model, "__name__", "")
@@ -124,6 +129,14 @@ class Session:
         """Return a session of this kind: the same one, or a new one with what of it fits."""
         return session
 
+    def copy(self) -> Session:
+        """Return a session in the state that ran last, which then changes on its own."""
+        other = copy.copy(self)
+        other._lock, other._listeners = threading.RLock(), []
+        other._past, other._future = [], []
+        other._settle(clear=False)  # what could not run is of the original alone
+        return other
+
     @property
     def system(self) -> System:
         """The system of the current state."""
@@ -145,7 +158,13 @@ class Session:
 
     def _run(self, states: States, state: State) -> Solution:
         scheme = schemes[state["scheme"]](**state["knobs"])
-        h = state["knobs"].get("h", state["t_end"])
+        every = 1.0 if states.system(state).discrete else state["t_end"]
+        h = state["knobs"].get("h", every)
+        if states.system(state).discrete and state["t_end"] > _LIVE_STEPS:
+            raise BadValue(
+                f"{state['t_end']:.2g} iterates are too many for a live plot. Use "
+                f"t_end = {_LIVE_STEPS} or fewer."
+            )
         if state["t_end"] / h > _LIVE_STEPS:
             u = states.system(state).time_unit
             end, fits = state["t_end"], roomy(state["t_end"] / _LIVE_STEPS)
@@ -205,7 +224,8 @@ class Session:
         stays.
         """
         with self._lock:
-            before = (self.states, self.state)
+            before = self._here
+            self.moved = [*(k for k in self.moved if k not in values), *values]
             together = {**self.pending, **values}
             if not self._try(together) and (together == dict(values) or not self._try(values)):
                 for key, value in values.items():  # one after the other: keep what works
@@ -250,7 +270,7 @@ class Session:
     def _settle(self, *, clear: bool) -> None:
         self.pending, self.errors, self.problem = {}, {}, ""
         if clear:
-            self.pinned = None
+            self.pins = ()
 
     def _replace(self, states: States, state: State) -> None:
         """Go to another state, or raise and stay."""
@@ -263,17 +283,26 @@ class Session:
 
     # -- history ------------------------------------------------------------------------------
 
-    def _remember(self, before: tuple[States, State]) -> None:
-        if (self.states, self.state) != before:
+    @property
+    def _here(self) -> Moment:
+        return self.states, self.state, self.pins
+
+    def _remember(self, before: Moment) -> None:
+        if self._here != before:
             self._past = [*self._past[1 - _STEPS_BACK :], before]
             self._future = []
 
-    def _go(self, source: list[tuple[States, State]], target: list[tuple[States, State]]) -> None:
+    def _go(self, source: list[Moment], target: list[Moment]) -> None:
         with self._lock:
             if source:
-                here = (self.states, self.state)
-                self._replace(*source[-1])
+                here = self._here
+                states, state, pins = source[-1]
+                if states is self.states and state == self.state:  # only the pins are others
+                    self._settle(clear=False)
+                else:
+                    self._replace(states, state)
                 source.pop()
+                self.pins = pins
                 target.append(here)
             self._tell()
 
@@ -295,10 +324,11 @@ class Session:
         """Make the change again that was taken back."""
         self._go(self._future, self._past)
 
-    def _leap(self, states: States, state: State) -> None:
+    def _leap(self, states: States, state: State, pins: tuple[Pin, ...] = ()) -> None:
         with self._lock:
-            before = (self.states, self.state)
+            before = self._here
             self._replace(states, state)
+            self.pins = pins or self.pins
             self._remember(before)
             self._tell()
 
@@ -327,31 +357,25 @@ class Session:
                 state = self.states.change(state, self.states.key(state, key), value)
         self._leap(self.states, state)
 
-    # -- comparing and keeping ----------------------------------------------------------------
-
-    def pin(self) -> None:
-        """Keep the current run in the picture, to compare the next ones with it."""
-        self.pinned = self.solution
-        self._tell()
-
-    def unpin(self) -> None:
-        """Forget the pinned run."""
-        self.pinned = None
-        self._tell()
+    # -- keeping ------------------------------------------------------------------------------
 
     def to_json(self) -> str:
-        """Return the state as JSON, the equations included if the model is your own."""
-        return self.states.to_json(self.state)
+        """Return the state as JSON, the equations of a model of your own and the pins included."""
+        text, pins = self.states.to_json(self.state), self._saved_pins()
+        return json.dumps({**json.loads(text), **pins}) if pins else text
 
     def load_state(self, text: str | Mapping[str, object]) -> None:
         """Load a state written by `to_json`; nothing in it is ever executed.
+
+        Runs that are pinned stay, if the model does and the state pins none itself.
 
         Raises
         ------
         ExplorerError
             If it is not such a state, or cannot run; nothing changes then.
         """
-        self._leap(*self.states.from_json(text))
+        states, state = self.states.from_json(text)
+        self._leap(states, state, self._loaded_pins(text, states, state))
 
     def code(self) -> str:
         """Return Python code for the present solution and picture, without a widget."""

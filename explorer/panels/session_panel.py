@@ -10,14 +10,15 @@ from explorer import cache
 from explorer.panels.answer import SessionAnswer
 from explorer.panels.live import LivePanel
 from explorer.panels.session import Session
-from explorer.panels.still import static
+from explorer.panels.static_twin import Over, StaticTwin, static_twin
+from explorer.panels.still import Unattended, static
 from explorer.registry import Registry
 from explorer.views.drawing.traces import Figure
 from explorer.views.explore import explore as view
 
 __all__ = ["SessionPanel", "Shown", "panel", "panels"]
 
-Shown: TypeAlias = "SessionPanel | Figure"  # a figure on static pages
+Shown: TypeAlias = "SessionPanel | Figure | Unattended"  # the last two on static pages
 Opens = TypeVar("Opens", bound=Callable[..., "Shown"])
 
 
@@ -44,10 +45,31 @@ class SessionPanel(LivePanel):
 
     def __init__(self, session: Session) -> None:
         own = self.sessions.of(session)
-        answer = self.answers(own)
+        self._shows = answer = self.answers(own)
         super().__init__(answer, cache_dir=cache.directory())
         self.session = own
         own.on_change(lambda: None if answer.answering else self.push())
+
+    def twin(self, over: Over | None = None, points: int | None = None) -> StaticTwin:
+        """Return the static twin of the panel: a page that moves without a kernel.
+
+        Parameters
+        ----------
+        over, points : which sliders it has, and how many values; see `static_twin`
+
+        Examples
+        --------
+        >>> import explorer as ex
+        >>> panel = ex.explore("bouncing_ball")
+        >>> panel.twin({"e": [0.5, 0.7, 0.9]})
+        StaticTwin('Bouncing ball', 4 pictures over rho.e)
+        """
+        with self._lock:
+            return static_twin(self._showing(), over, points)
+
+    def _showing(self) -> SessionAnswer:
+        """Return what answers from the session that is shown."""
+        return self._shows
 
     @classmethod
     def figure(cls, session: Session) -> Figure:
@@ -56,7 +78,15 @@ class SessionPanel(LivePanel):
 
     @classmethod
     def shown(cls, session: Session) -> Shown:
-        """Return the panel on a session; with EXPLORER_STATIC set its figure, which follows it."""
+        """Return the panel on a session.
+
+        With the environment variable EXPLORER_STATIC set to "twin" its static twin ("twin 7": with
+        seven values of its slider), to any other word its figure, which follows the session.
+        """
+        word, _, points = os.environ.get("EXPLORER_STATIC", "").partition(" ")
+        if word == "twin":
+            answer = cls.answers(cls.sessions.of(session))
+            return Unattended(answer, int(points) if points.isdigit() else None)
         if os.environ.get("EXPLORER_STATIC"):
             return static(session, lambda: cls.figure(session))
         return cls(session)

@@ -26,6 +26,7 @@ from explorer.parameters import knobs_of, number
 from explorer.schemes import Scheme, schemes
 from explorer.study.asked import Chosen
 from explorer.systems import HybridSystem, LagrangianSystem, StateSpaceSystem, System, from_spec
+from explorer.systems.maps import iterates
 from explorer.types import Plain
 
 __all__ = ["OWN", "START", "States", "saved"]
@@ -228,6 +229,8 @@ class States:
             new["knobs"] = {k: getattr(chosen, k) for k in knobs_of(chosen)} | kept
         elif group == "t_end":
             new["t_end"] = number(value, "The time span t_end", system.time_unit, positive=True)
+            if system.discrete:
+                iterates(new["t_end"])
         elif group == "size":
             param, wanted = system.sizes[name], number(value, name)
             if wanted != int(wanted) or not param.low <= wanted <= param.high:

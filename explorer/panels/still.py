@@ -1,13 +1,41 @@
-"""What stands for a panel on static pages: the plain figure of its session, which it follows."""
+"""What stands for a panel on pages without a kernel: the figure of its session, or its twin."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from explorer.panels.session import Session
+from explorer.panels.static_twin import Answers, Over, StaticTwin, static_twin
 from explorer.views.drawing.traces import Figure
 
-__all__ = ["static"]
+__all__ = ["Unattended", "static"]
+
+
+class Unattended:
+    """A panel of a page that no kernel will attend to: it is displayed as its static twin.
+
+    Parameters
+    ----------
+    answer
+        Of the panel.
+    points : int, optional
+        How many values a slider has in the twin that is displayed.
+
+    Attributes
+    ----------
+    session : Session
+        Scripts change it as they would change that of the panel, before it is displayed.
+    """
+
+    def __init__(self, answer: Answers, points: int | None = None) -> None:
+        self.session, self._answer, self._points = answer.session, answer, points
+
+    def twin(self, over: Over | None = None, points: int | None = None) -> StaticTwin:
+        """Return the static twin, see `static_twin`."""
+        return static_twin(self._answer, over, points)
+
+    def _repr_html_(self) -> str:
+        return self.twin(points=self._points)._repr_html_()
 
 
 def static(session: Session, draw: Callable[[], Figure]) -> Figure:

@@ -15,7 +15,7 @@ from explorer.panels.control.cards import cards, words
 from explorer.panels.control.controls import groups, values
 from explorer.panels.control.film import film
 from explorer.panels.control.state import ControlSession
-from explorer.panels.messages import Frame, Group, History, Message, Schema, Status
+from explorer.panels.messages import Frame, Group, History, Schema, Status
 from explorer.panels.session import Session
 from explorer.panels.session_panel import SessionPanel, Shown, panel
 from explorer.systems import StepSystem
@@ -23,6 +23,7 @@ from explorer.tasks import Task, tasks
 from explorer.views.drawing.picture import Picture, steady
 from explorer.views.drawing.polyline import Look
 from explorer.views.drawing.traces import Figure
+from explorer.views.mechanism import lean
 from explorer.views.plan import plan as view
 
 __all__ = ["ControlPanel", "explore_control"]
@@ -32,6 +33,7 @@ class _Answer(SessionAnswer):
     """Answers the browser from a session whose plan follows its controls."""
 
     session: ControlSession
+    saved = "plan"
 
     def schema(self) -> Schema:
         system = self.session.system
@@ -41,6 +43,10 @@ class _Answer(SessionAnswer):
 
     def groups(self) -> list[Group]:
         return groups(self.session)
+
+    def stop(self) -> None:
+        """Stop the search that runs, from another thread."""
+        self.session.stop()
 
     def _history(self) -> History:
         ghost = self.session.ghost
@@ -56,7 +62,7 @@ class _Answer(SessionAnswer):
         self._layout, self._drawn = steady(picture.layout, before, moving=drag), drawn
         status = self._said(time.perf_counter() - begin, drag)
         frame = self._framed(values(session) | session.pending, status, picture.data)
-        frame["mechanism"] = film(session.plan, session.course)
+        frame["mechanism"] = lean(film(session.plan, session.course))
         frame["cards"] = cards(session, drag)
         return frame
 
@@ -71,15 +77,11 @@ class _Answer(SessionAnswer):
         level = "warn" if not good else "unchecked" if drag else "ok"
         return {"level": level, "text": text, "detail": f"answered in {1e3 * seconds:.0f} ms"}
 
-    def do(self, action: str, value: object) -> list[Message]:
-        session = self.session
-        if action == "export_csv":
-            text = session.to_csv()
-            return [{"type": "file", "name": "plan.csv", "mime": "text/csv", "text": text}]
-        if action == "export_html":
-            page = view.picture(session.plan, session.course).page()
-            return [{"type": "file", "name": "plan.html", "mime": "text/html", "text": page}]
-        return super().do(action, value)
+    def table(self) -> str:
+        return self.session.to_csv()
+
+    def drawing(self) -> Picture:
+        return view.picture(self.session.plan, self.session.course)
 
 
 def _picture(session: ControlSession, look: Look) -> Picture:

@@ -6,13 +6,15 @@ import hashlib
 import json
 import pprint
 
+import numpy as np
+
 from explorer.control import OptimalControlProblem, Plan
 from explorer.control.saved import task_spec
 from explorer.models import models
 from explorer.panels.code import called
 from explorer.panels.state import State
 
-__all__ = ["script", "signature"]
+__all__ = ["script", "signature", "table"]
 
 
 def signature(task: OptimalControlProblem) -> str:
@@ -50,3 +52,12 @@ def _system(task: OptimalControlProblem) -> list[str]:
     written = pprint.pformat(spec, width=92, sort_dicts=False).replace("\n", "\n    ")
     lines = ["from explorer import systems", "", "system = systems.from_spec("]
     return [*lines, f"    {written}", ")"]
+
+
+def table(plan: Plan) -> str:
+    """Return a plan as CSV: times, states and controls of the control intervals."""
+    names = ["t", *plan.task.state_names, *plan.task.control_names]
+    u = np.vstack([plan.u, np.full((1, plan.u.shape[1]), np.nan)])
+    rows = np.column_stack([plan.t, plan.x, u])
+    lines = [",".join("" if np.isnan(x) else repr(float(x)) for x in row) for row in rows]
+    return "\n".join([",".join(names), *lines]) + "\n"

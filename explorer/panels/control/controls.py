@@ -60,7 +60,8 @@ def _used(plan: Plan) -> set[str]:
     spec = task.system.to_spec()
     for key in ("params", "start", "presets"):
         spec.pop(key, None)
-    said = [spec, task.costs, [r[0] for r in (*task.path_rules, *task.end_rules)]]
+    rules = (*task.path_rules, *task.end_rules, *task.knot_rules)
+    said = [spec, task.costs, [rule[0] for rule in rules], task.relation.equations]
     return set(re.findall(r"[A-Za-z_]\w*", repr(said)))
 
 

@@ -10,8 +10,9 @@ from explorer.compiled import compile_sketch, compile_system
 from explorer.control import Course, Plan
 from explorer.control.replay import Replayed
 from explorer.systems import MechanicalSystem
+from explorer.views.drawing.ghosts import TONES
 from explorer.views.drawing.plan_curves import course_curve, pieces
-from explorer.views.mechanism import Film, items_of
+from explorer.views.mechanism import Film, Ghost, items_of
 
 __all__ = ["film"]
 
@@ -43,13 +44,17 @@ def film(plan: Plan, course: Course | None) -> Film | None:
         k += len(shape.points)
     pad = 0.04 * max(*(high - low), 1e-9)
     items = items_of(system.shapes, radii)
+    planned: Ghost = {"t": own[0], "xy": own[1], "colour": TONES[0], "dash": "solid"}
+    ghosts = [] if shown is own else [planned]
     return {
         "t": times,
         "xy": xy,
         "box": [low[0] - pad, high[0] + pad, low[1] - pad, high[1] + pad],
         "unit": "m",
         "items": items,
-        "ghost": None if shown is own else {"t": own[0], "xy": own[1]},
+        "arrows": None,
+        "values": np.zeros((len(times), 0), np.float32),
+        "ghosts": ghosts,
     }
 
 

@@ -11,11 +11,11 @@ import copy
 import dataclasses
 import functools
 import json
+import threading
 import time
 import warnings
 from collections.abc import Mapping
-
-import numpy as np
+from typing import cast
 
 from explorer.control import (
     Course,
@@ -31,7 +31,7 @@ from explorer.dispatch.choose import choose
 from explorer.dispatch.simulate import simulate
 from explorer.errors import BadValue, ExplorerError, suggest
 from explorer.panels.control.brief import BriefControl
-from explorer.panels.control.code import script, signature
+from explorer.panels.control.code import script, signature, table
 from explorer.panels.session import Session
 from explorer.panels.state import OWN, START, State, States, saved
 from explorer.parameters import number
@@ -39,6 +39,7 @@ from explorer.progress import Progress, redirected
 from explorer.results.solution import Solution
 from explorer.study.asked import Chosen
 from explorer.systems import System
+from explorer.transcription.halt import watched
 from explorer.transcription.outcome import SOLVED
 
 __all__ = ["PLAYS", "ControlSession", "ControlStates"]
@@ -88,7 +89,7 @@ class ControlStates(States):
             "sizes": {},
             "scheme": type(choose(system, None)).__name__,
             "knobs": {},
-            "rho": dict(plan.rho),
+            "rho": {k: v for k, v in plan.rho.items() if k not in plan.unknowns},
             "t_end": float(plan.t_end),
             **dict.fromkeys(START),
             "x0": plan.x[0].tolist(),
@@ -207,14 +208,16 @@ class ControlSession(Session):
         A run of the system without the plan, at its defaults.
     """
 
+    most_pins = 1
+
     def __init__(self, plan: Plan, **settings: object) -> None:
         self.plan, self.trouble, self.seconds = plan, "", 0.0
         self.course: Course | None = None
         self._moving, self._rough, self._slow = False, False, 0.0
-        self._ghost: Plan | None = None
         self.kinks = len(plan.biactive)
         self._plans: dict[str, Plan] = {}
         self._gains: tuple[Plan, Feedback] | None = None
+        self._asked = threading.Event()  # whether the search that runs has to stop
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # this run is not shown
             self._bare = simulate(plan.task.system, throw=False)
@@ -236,12 +239,14 @@ class ControlSession(Session):
     @property
     def ghost(self) -> Plan | None:
         """The pinned plan."""
-        return None if self.pinned is None else self._ghost
+        return cast("Plan | None", self.beside)
 
-    def pin(self) -> None:
-        """Keep the present plan in the picture."""
-        self._ghost = self.plan
-        super().pin()
+    def _beside(self) -> Plan:
+        return self.plan
+
+    def stop(self) -> None:
+        """Stop the search that runs; the best plan so far is shown."""
+        self._asked.set()
 
     def change(self, values: Mapping[str, object], *, drag: bool = False) -> dict[str, str]:
         """Change entries as far as possible; while a slider moves without a long search."""
@@ -341,15 +346,9 @@ class ControlSession(Session):
         )
 
     def _nearby(self, state: State) -> Plan:
-        """Return a plan on the same sequence, or beside it if that is quick.
-
-        Raises
-        ------
-        BadValue
-            If none is found near the last one.
-        """
+        """Return a plan on the same sequence, or beside it if that is quick; or raise BadValue."""
         begin = time.thread_time()
-        if self.plan.outcome.status in SOLVED:
+        if self.plan.solved:
             plan = self._again(self.plan, state, 0)
             if plan.status in SOLVED:
                 return plan
@@ -367,20 +366,26 @@ class ControlSession(Session):
         self._slow = 0.0
         bar = Progress(_STEPS, "plan", on=redirected())  # a script that sets a value sees none
         self.plan.pipeline.told = bar
+        self._asked.clear()
         try:
-            plan = self._again(self.plan, state, 20, True)
-            if plan.status == "stationary":
-                return plan
-            unsolved = dataclasses.replace(self.plan.outcome, status="stopped")
-            lost = dataclasses.replace(self.plan, outcome=unsolved)  # so that all is searched anew
-            others = [plan, self._again(lost, state, 20, True)]
+            with watched(asked=self._asked.is_set) as watch:
+                others = [plan := self._again(self.plan, state, 20, True)]
+                if plan.status != "stationary" and not watch.due():
+                    anew = dataclasses.replace(self.plan.outcome, plan=None)
+                    lost = dataclasses.replace(self.plan, outcome=anew)
+                    others.append(self._again(lost, state, 20, True))
         finally:
             bar.close()
             self.plan.pipeline.told = lambda done, name: None
-        if found := [p for p in others if p.status in SOLVED]:
-            return min(found, key=lambda p: p.objective)
+        if found := [p for p in others if p.solved and p.status != "inexact"]:
+            best = min(found, key=lambda p: p.objective)
+            cut = f"; the search for a better one was {watch.why}" if watch.why else ""
+            cut *= best.status != "stopped"  # which says so itself
+            return dataclasses.replace(best, message=best.message + cut)
         if plan.status == "inexact":
             return plan
+        if watch.why:
+            raise BadValue(f"There is no plan yet: the search was {watch.why}.")
         missed = ", ".join(f"{k} is missed by {v:.3g}" for k, v in plan.unmet.items())
         raise BadValue(f"There is no plan: {missed or plan.message}.")
 
@@ -388,12 +393,7 @@ class ControlSession(Session):
 
     def to_csv(self) -> str:
         """Return the plan as CSV: times, states and controls of the control intervals."""
-        plan, task = self.plan, self.plan.task
-        names = ["t", *task.state_names, *task.control_names]
-        u = np.vstack([plan.u, np.full((1, plan.u.shape[1]), np.nan)])
-        rows = np.column_stack([plan.t, plan.x, u])
-        lines = [",".join("" if np.isnan(x) else repr(float(x)) for x in row) for row in rows]
-        return "\n".join([",".join(names), *lines]) + "\n"
+        return table(self.plan)
 
     def code(self) -> str:
         """Return Python that makes the present plan and its picture without any widget."""

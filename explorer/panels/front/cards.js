@@ -8,7 +8,9 @@ const COOL = "#0072B2";
 
 export class Cards {
   constructor() {
-    this.node = make("div", { class: "nsx-cards", hidden: true });
+    this.node = make("div", {
+      class: "nsx-cards", hidden: true, tabindex: 0, role: "region", "aria-label": "Tables", // it scrolls
+    });
     this.cards = [];
   }
 
@@ -63,7 +65,7 @@ class Card {
     texts.forEach((text, k) => {
       const head = kind === "th" || k === 0;
       const cell = line.cells[k]
-        ?? line.appendChild(make(head ? "th" : "td", { scope: kind === "th" ? "col" : "row" }));
+        ?? line.appendChild(head ? make("th", { scope: kind === "th" ? "col" : "row" }) : make("td"));
       if (head) this.write(cell, text);
       else {
         setText(cell, text);

@@ -4,6 +4,9 @@ import { icon, make, setText } from "./dom.js";
 import { clamp, prefixOf } from "./scale.js";
 
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4];
+const SLOW = "slow"; // a choice of its own: slow motion around events
+const [AROUND, SLOWLY] = [0.02, 0.1]; // of the span on both sides of an event, and how slow it is there
+const APART = 1e-6; // of the span: the event at which the cursor stands is not the next one
 
 export class Clock {
   constructor(onTime) {
@@ -12,6 +15,12 @@ export class Clock {
     this.end = 0;
     this.unit = "s";
     this.playing = false;
+    this.instants = [];
+    [this.before, this.after] = [[-1, "back", "Previous event (p)"], [1, "forth", "Next event (n)"]].map(
+      ([way, name, title]) => make("button", {
+        type: "button", class: "nsx-jump", title, "aria-label": title, on: { click: () => this.jump(way) },
+      }, icon(name)),
+    );
     this.button = make("button", {
       type: "button",
       class: "nsx-play",
@@ -30,7 +39,13 @@ export class Clock {
       { class: "nsx-select nsx-speed", "aria-label": "Speed of playing", title: "Speed" },
       ...SPEEDS.map((one) => make("option", { value: one, selected: one === 1 }, `${one}\u00d7`)),
     );
-    this.node = make("div", { class: "nsx-clock" }, this.button, this.range, this.text, this.speed);
+    this.slow = make("option", { value: SLOW }, "1\u00d7, slow at events");
+    this.speed.append(this.slow);
+    this.node = make(
+      "div", { class: "nsx-clock" },
+      this.button, this.before, this.after, this.range, this.text, this.speed,
+    );
+    this.events([]);
     this.face();
   }
 
@@ -52,10 +67,35 @@ export class Clock {
     this.seek(this.time);
   }
 
+  // The times at which something happens.
+  events(instants) {
+    this.instants = instants;
+    for (const node of [this.before, this.after]) node.hidden = !instants.length;
+    this.slow.hidden = this.slow.disabled = !instants.length;
+    if (!instants.length && this.speed.value === SLOW) this.speed.value = 1;
+  }
+
+  // To the next event, or the one before.
+  jump(way) {
+    const least = APART * (this.end - this.start);
+    const to = way > 0
+      ? this.instants.find((t) => t > this.time + least)
+      : this.instants.findLast((t) => t < this.time - least);
+    if (to === undefined) return;
+    this.toggle(false);
+    this.seek(to);
+  }
+
+  // How many seconds of the run pass in one of the screen.
+  get rate() {
+    if (this.speed.value !== SLOW) return Number(this.speed.value);
+    const wide = AROUND * (this.end - this.start);
+    return this.instants.some((t) => Math.abs(t - this.time) < wide) ? SLOWLY : 1;
+  }
+
   seek(time) {
     this.time = clamp(time, this.start, this.end);
-    const written = (this.time * (this.factor ?? 1)).toFixed(this.digits ?? 2);
-    const shown = `${written} ${this.prefix ?? ""}${this.unit}`;
+    const shown = this.said(this.time);
     setText(this.text, shown);
     this.range.value = this.time;
     this.range.setAttribute("aria-valuetext", shown);
@@ -63,6 +103,12 @@ export class Clock {
       "--nsx-fill", (this.time - this.start) / (this.end - this.start || 1),
     );
     this.onTime(this.time);
+  }
+
+  // A time as it is written beside the bar.
+  said(time) {
+    if (!this.unit) return `n = ${Math.floor(time)}`; // of a map: its iterates
+    return `${(time * (this.factor ?? 1)).toFixed(this.digits ?? 2)} ${this.prefix ?? ""}${this.unit}`;
   }
 
   toggle(playing = !this.playing) {
@@ -82,8 +128,9 @@ export class Clock {
   tick(now, before) {
     if (!this.playing) return;
     // A tab that was hidden wakes up after minutes: one step is at most a tenth of a second.
-    const step = (Math.min(now - before, 100) / 1000) * Number(this.speed.value);
+    const step = (Math.min(now - before, 100) / 1000) * this.rate;
     const next = this.time + step;
+    this.onPass?.(this.time, next);
     this.seek(next > this.end ? this.start : next);
     this.request = requestAnimationFrame((later) => this.tick(later, now));
   }

@@ -62,7 +62,8 @@ export class Control {
     this.node.append(head);
     if (kind === "choice" || kind === "text") this.node.append(this.entry);
     if (kind === "slider") this.node.append(this.buildRange());
-    this.node.append(this.note);
+    this.help = make("span", { id: `nsx-help-${controlCount}`, hidden: true });
+    this.node.append(this.note, this.help);
     this.entry.id = `nsx-entry-${controlCount}`;
     this.label.htmlFor = this.entry.id;
   }
@@ -112,9 +113,20 @@ export class Control {
       const options = this.choices.map(([, label]) => make("option", {}, plainLabel(label)));
       this.entry.replaceChildren(...options);
     }
+    this.entry.disabled = Boolean(spec.fixed);
     this.taken = spec.taken ?? spec.value;
     if (this.field?.dirty) this.place(spec.value); // the answer says whether what is typed stays
     else this.show(spec.value);
+  }
+
+  // What a screen reader says of it after its name.
+  describe(text) {
+    setText(this.help, text);
+    const { id } = this.help;
+    if (this.range) this.range.setAttribute("aria-describedby", id);
+    if (this.field) this.field.help = id;
+    if (!this.refused) this.entry.setAttribute("aria-describedby", id);
+    if (text) this.node.removeAttribute("title"); // said once
   }
 
   written(value) {
@@ -147,7 +159,7 @@ export class Control {
   }
 
   offerDefault() {
-    const away = this.refused || this.value !== this.spec.default;
+    const away = !this.spec.fixed && (this.refused || this.value !== this.spec.default);
     this.back.classList.toggle("nsx-away", Boolean(away));
     this.back.tabIndex = away ? 0 : -1;
   }

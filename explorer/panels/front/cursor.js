@@ -44,7 +44,8 @@ export class Cursor {
       if (trace) {
         if (time < t[0]) continue; // of a portrait of the last turns
         const i = lastIndex(t, time);
-        const part = t[i + 1] > t[i] ? (time - t[i]) / (t[i + 1] - t[i]) : 0;
+        const between = t[i + 1] > t[i] && trace.mode !== "markers"; // nothing is between dots
+        const part = between ? (time - t[i]) / (t[i + 1] - t[i]) : 0;
         const at = (values) => (part && Number.isFinite(values[i + 1])
           ? values[i] + part * (values[i + 1] - values[i]) : values[i]);
         const [across, along] = [pixel(x, at(trace.x)), pixel(y, at(trace.y))];

@@ -27,10 +27,16 @@ const ICONS = {
   undo: "M6 3 2.5 6.5 6 10M3 6.5h6.5a4 4 0 0 1 0 8H6",
   redo: "M10 3l3.5 3.5L10 10M13 6.5H6.5a4 4 0 0 0 0 8H10",
   reset: "M13.5 8a5.5 5.5 0 1 1-1.7-4M13.5 1.5V5H10",
+  close: "M4 4l8 8M12 4l-8 8",
   pin: "M6 2h4l-.5 4.5 2.5 2.5H4l2.5-2.5zM8 9v5",
   more: "M8 2v7.5M4.8 6.5 8 9.7l3.2-3.2M2.5 11.5v2h11v-2",
+  back: "M11.5 3.5 5.5 8l6 4.5zM4 3.5v9",
+  forth: "M4.5 3.5l6 4.5-6 4.5zM12 3.5v9",
   play: "M4.5 2.5v11l9-5.5z",
   pause: "M4.5 3v10M11.5 3v10",
+  stop: "M4 4h8v8H4z",
+  sound: "M2.5 6v4H5l3.5 3V3L5 6zM11 5.5a3.5 3.5 0 0 1 0 5M12.8 3.5a6.3 6.3 0 0 1 0 9",
+  screen: "M1.5 2.5h13v8.5h-13zM8 11v2.5M4.5 13.5h7",
 };
 
 export function icon(name) {
@@ -57,6 +63,19 @@ export function labelNodes(html) {
     return to;
   };
   return copy(template.content, document.createDocumentFragment());
+}
+
+// A label as plain text, with its indices below the line where Unicode has such letters.
+const LOW = Object.fromEntries([..."0123456789+-=()aehijklmnoprstuvx"].map((one, i) => (
+  [one, [..."₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ"][i]]
+)));
+
+export function lowered(html) {
+  const text = String(html).replace(/<sub>([^<]*)<\/sub>/gi, (_, index) => {
+    const low = [...index].map((one) => LOW[one]);
+    return low.includes(undefined) ? `_${index}` : low.join("");
+  });
+  return plainLabel(text);
 }
 
 export const plainLabel = (html) => labelNodes(html).textContent.trim();

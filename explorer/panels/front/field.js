@@ -3,7 +3,7 @@
 // A refused value is still pending in the kernel: only a question takes it back.
 
 import { make } from "./dom.js";
-import { shown, typedValue } from "./scale.js";
+import { prefixed, shown, typedValue } from "./scale.js";
 
 export class Field {
   constructor({ key, numeric, onCommit, onStep, onRevert }) {
@@ -27,8 +27,14 @@ export class Field {
           this.dirty = this.refused || this.input.value !== this.text;
           this.sent = null;
         },
-        focus: () => this.input.select(),
-        blur: () => this.commit(),
+        focus: () => {
+          this.rest();
+          this.input.select();
+        },
+        blur: () => {
+          this.commit();
+          this.rest();
+        },
         keydown: (event) => {
           if (event.key === "Enter") this.commit();
           else if (event.key === "Escape") this.revert();
@@ -41,6 +47,19 @@ export class Field {
     });
   }
 
+  // A number with the prefix of its unit, 3.2 mm; while it is edited plain and in the unit beside it,
+  // so that nobody types millimetres into metres.
+  written(value) {
+    if (!this.numeric) return String(value ?? "");
+    const whole = document.activeElement === this.input ? null : prefixed(value, this.unit);
+    this.input.toggleAttribute("data-whole", whole !== null);
+    return whole ?? shown(value);
+  }
+
+  rest() {
+    if (!this.dirty && !this.refused && typeof this.value === "number") this.show(this.value);
+  }
+
   commit() {
     const text = this.input.value;
     if (!this.dirty || text === this.sent) return;
@@ -51,6 +70,7 @@ export class Field {
   revert() {
     const asked = this.refused || this.sent !== null;
     this.dirty = false;
+    this.text = this.written(this.value);
     this.sent = null;
     this.input.value = this.text;
     if (asked) this.onRevert();
@@ -58,7 +78,8 @@ export class Field {
 
   // A value of the kernel (or of the slider beside it).
   show(value, force = false) {
-    this.text = this.numeric ? shown(value, this.unit) : String(value ?? "");
+    this.value = value;
+    this.text = this.written(value);
     this.input.title = this.numeric && typeof value === "number" ? String(value) : "";
     const typing = this.dirty && this.sent === null && document.activeElement === this.input;
     if (typing && !force) return;
@@ -72,9 +93,11 @@ export class Field {
   // What was refused stays as it was typed, also in a view that did not type it; Escape brings
   // back the value that was taken.
   keep(typed, taken) {
-    this.text = this.numeric ? shown(taken, this.unit) : String(taken ?? "");
+    this.value = taken;
+    this.text = this.written(taken);
+    this.input.removeAttribute("data-whole"); // what was typed stands in it
     if (this.dirty || typed === null) return;
-    this.input.value = typeof typed === "number" ? shown(typed, this.unit) : String(typed);
+    this.input.value = typeof typed === "number" ? shown(typed) : String(typed);
     this.dirty = true;
     this.sent = this.input.value;
   }
@@ -83,10 +106,11 @@ export class Field {
     this.refused = Boolean(sentence);
     if (sentence) {
       this.input.setAttribute("aria-invalid", "true");
-      this.input.setAttribute("aria-describedby", describedBy);
+      this.input.setAttribute("aria-describedby", `${describedBy} ${this.help ?? ""}`.trim());
     } else {
       this.input.removeAttribute("aria-invalid");
-      this.input.removeAttribute("aria-describedby");
+      if (this.help) this.input.setAttribute("aria-describedby", this.help);
+      else this.input.removeAttribute("aria-describedby");
     }
   }
 }

@@ -1,19 +1,21 @@
 // Points of the plots that are dragged up and down: by the mouse, a finger, or the arrow keys. They
 // are elements over the plots, so they can be focused and read aloud. A stroke across the intervals
-// of a curve sets each interval that it passes.
+// of a curve sets each interval that it passes. The first point of a curve is its start: over time it is
+// dragged up and down, in a phase portrait anywhere.
 
-import { make } from "./dom.js";
+import { make, plainLabel } from "./dom.js";
 import { clamp, niceBelow, quantity, tidy } from "./scale.js";
 
 const SIZE = 24; // px, of what can be hit
 const KEYS = { ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10 };
 
 export class Handles {
-  constructor(holder, onEdit) {
-    this.onEdit = onEdit; // (key, value, drag)
+  constructor(holder, onEdit, controls) {
+    this.onEdit = onEdit; // ({key: value}, drag)
+    this.controls = controls;
     this.layer = make("div", { class: "nsx-handles" });
     holder.append(this.layer);
-    this.byKey = new Map();
+    this.byId = new Map();
     this.order = "";
   }
 
@@ -23,38 +25,56 @@ export class Handles {
     const full = graph._fullLayout;
     if (!full) return;
     const axis = (id) => full[`${id[0]}axis${id.slice(1)}`];
-    const sets = data.filter((trace) => trace.meta?.handles);
-    const order = sets.flatMap((trace) => trace.meta.handles.keys).join();
+    const sets = data.flatMap((trace) => this.set(trace) ?? []);
+    const order = sets.flatMap(({ ids }) => ids).join();
     if (order !== this.order) this.rebuild(sets);
     this.order = order;
-    for (const trace of sets) {
-      const [x, y] = [axis(trace.xaxis ?? "x"), axis(trace.yaxis ?? "y")];
-      const set = { ...trace.meta.handles, x, y, at: trace.x };
-      for (const [i, key] of set.keys.entries()) {
-        const handle = this.byKey.get(key);
+    for (const { trace, ...own } of sets) {
+      const set = { ...own, x: axis(trace.xaxis ?? "x"), y: axis(trace.yaxis ?? "y") };
+      for (const [i, id] of set.ids.entries()) {
+        const handle = this.byId.get(id);
         Object.assign(handle, { set, i });
-        this.show(handle, handle === this.held || ahead(key) ? handle.value : trace.y[i]);
+        const newer = handle === this.held || ahead(set.keys[i]) || (set.across && ahead(set.across));
+        this.show(handle, newer ? handle.value : set.values[i], newer && set.across ? handle.along : set.at[i]);
       }
     }
+  }
+
+  // The points of a curve that can be dragged, if any.
+  set(trace) {
+    const { handles, start, t } = trace.meta ?? {};
+    if (handles) return { ...handles, ids: handles.keys, at: trace.x, values: trace.y, trace };
+    if (!start?.y || t?.[0] > 0) return null; // zoomed to a later time
+    const names = [start.x, start.y].filter(Boolean).map((key) => this.controls.byKey.get(key));
+    if (names.some((one) => one?.kind !== "slider") || !Number.isFinite(trace.y[0])) return null;
+    return {
+      keys: [start.y], across: start.x, ids: [`${trace.yaxis}:${start.x}:${start.y}`],
+      name: names.map(({ spec }) => plainLabel(spec.label)).join(", "), begins: true,
+      at: [trace.x[0]], values: [trace.y[0]], colour: trace.line?.color, trace,
+    };
   }
 
   rebuild(sets) {
-    const focused = this.layer.contains(document.activeElement) && document.activeElement.dataset.key;
-    const before = this.byKey;
-    this.byKey = new Map();
-    for (const { meta } of sets) {
-      for (const [i, key] of meta.handles.keys.entries()) {
-        this.byKey.set(key, before.get(key) ?? this.build(key));
-        this.byKey.get(key).node.tabIndex = i ? -1 : 0; // the arrows lead to the others
+    const focused = [...this.byId.values()].find(({ node }) => node === document.activeElement)?.id;
+    const before = this.byId;
+    this.byId = new Map();
+    for (const { ids, keys, begins, across, colour } of sets) {
+      for (const [i, id] of ids.entries()) {
+        const handle = before.get(id) ?? this.build(id, keys[i]);
+        this.byId.set(id, handle);
+        handle.node.tabIndex = i ? -1 : 0; // the arrows lead to the others
+        handle.node.classList.toggle("nsx-start", Boolean(begins));
+        handle.node.classList.toggle("nsx-upright", !across);
+        if (colour) handle.node.style.setProperty("--nsx-own", colour);
       }
     }
-    if (this.held && !this.byKey.has(this.held.key)) this.held = null;
-    this.layer.replaceChildren(...[...this.byKey.values()].map(({ node }) => node));
-    if (focused) this.byKey.get(focused)?.node.focus();
+    if (this.held && !this.byId.has(this.held.id)) this.held = null;
+    this.layer.replaceChildren(...[...this.byId.values()].map(({ node }) => node));
+    if (focused) this.byId.get(focused)?.node.focus();
   }
 
-  build(key) {
-    const handle = { key, value: 0 };
+  build(id, key) {
+    const handle = { id, key, value: 0 };
     const end = () => this.release(handle);
     handle.node = make("div", {
       class: "nsx-handle", role: "slider", "aria-orientation": "vertical", "data-key": key,
@@ -72,11 +92,11 @@ export class Handles {
     return handle;
   }
 
-  show(handle, value) {
+  show(handle, value, along = handle.set.at[handle.i]) {
     const { node, set, i } = handle;
-    handle.value = value;
-    const { x, y, at, edges } = set;
-    const [across, down] = [x.l2p(at[i]), y.l2p(value)];
+    Object.assign(handle, { value, along });
+    const { x, y, edges } = set;
+    const [across, down] = [x.l2p(along), y.l2p(value)];
     const out = !(across >= -1 && across <= x._length + 1 && down >= -1 && down <= y._length + 1);
     node.hidden = out;
     if (out) return;
@@ -85,10 +105,12 @@ export class Handles {
     node.style.width = `${wide}px`;
     node.style.transform =
       `translate(${x._offset + across - wide / 2}px, ${y._offset + down - SIZE / 2}px)`;
-    const written = quantity(Number(value.toPrecision(4)));
+    const short = (one) => quantity(Number(one.toPrecision(4)));
+    const written = set.across ? `${short(along)}, ${short(value)}` : short(value);
     const place = set.keys.length > 1 ? ` ${i + 1} of ${set.keys.length}` : "";
     for (const [name, text] of [
-      ["aria-label", set.name + place], ["aria-valuenow", written], ["data-value", written],
+      ["aria-label", set.name + place], ["data-value", written], ["aria-valuenow", short(value)],
+      ["aria-valuetext", set.across ? written : null],
       ["aria-valuemin", set.low], ["aria-valuemax", set.high],
     ]) {
       if (text === null || text === undefined) node.removeAttribute(name);
@@ -97,8 +119,8 @@ export class Handles {
   }
 
   // On numbers as short as the screen can tell apart, within the bounds.
-  rounded({ set }, value) {
-    const grain = niceBelow(Math.abs(set.y.range[1] - set.y.range[0]) / set.y._length);
+  rounded({ set }, value, axis = set.y) {
+    const grain = niceBelow(Math.abs(axis.range[1] - axis.range[0]) / axis._length);
     return clamp(tidy(Math.round(value / grain) * grain), set.low ?? -Infinity, set.high ?? Infinity);
   }
 
@@ -108,29 +130,33 @@ export class Handles {
     handle.node.setPointerCapture(event.pointerId);
     handle.node.focus({ preventScroll: true });
     this.held = handle;
-    this.last = { i: handle.i, value: handle.value };
+    this.last = { i: handle.i, value: handle.value, along: handle.along };
     this.box = this.layer.getBoundingClientRect();
     handle.node.classList.add("nsx-held");
     // where in the handle it was taken: it must not jump to the pointer
-    const { y } = handle.set;
-    this.off = event.clientY - this.box.top - y._offset - y.l2p(handle.value);
+    const { x, y } = handle.set;
+    this.off = {
+      x: event.clientX - this.box.left - x._offset - x.l2p(handle.along),
+      y: event.clientY - this.box.top - y._offset - y.l2p(handle.value),
+    };
   }
 
   drag(handle, event) {
     const { set } = handle;
-    const value = this.rounded(
-      handle, set.y.p2l(event.clientY - this.box.top - set.y._offset - this.off),
-    );
+    const { x, y } = set;
+    const value = this.rounded(handle, y.p2l(event.clientY - this.box.top - y._offset - this.off.y));
     const i = set.edges ? this.interval(set, event) : handle.i;
-    if (i === this.last.i && value === this.last.value) return;
+    const along = set.across
+      ? this.rounded(handle, x.p2l(event.clientX - this.box.left - x._offset - this.off.x), x) : undefined;
+    if (i === this.last.i && value === this.last.value && (!set.across || along === this.last.along)) return;
     const step = Math.sign(i - this.last.i);
     const count = Math.abs(i - this.last.i);
     for (let k = 1; k < count; k++) { // a quick stroke passes over several
       const between = this.last.value + ((value - this.last.value) * k) / count;
-      this.edit(this.byKey.get(set.keys[this.last.i + k * step]), this.rounded(handle, between));
+      this.edit(this.byId.get(set.ids[this.last.i + k * step]), this.rounded(handle, between));
     }
-    this.edit(this.byKey.get(set.keys[i]), value);
-    this.last = { i, value };
+    this.edit(this.byId.get(set.ids[i]), value, along);
+    this.last = { i, value, along };
   }
 
   interval({ x, edges }, event) {
@@ -140,11 +166,11 @@ export class Handles {
     return i;
   }
 
-  edit(handle, value) {
-    const { key } = handle;
-    this.moved = { key, value };
-    this.show(handle, value);
-    this.onEdit(key, value, true);
+  edit(handle, value, along) {
+    const { key, set } = handle;
+    this.moved = set.across ? { [set.across]: along, [key]: value } : { [key]: value };
+    this.show(handle, value, along);
+    this.onEdit(this.moved, true);
   }
 
   // One gesture, one step of undo.
@@ -154,19 +180,25 @@ export class Handles {
       handle.node.classList.remove("nsx-held");
     }
     if (!this.moved) return;
-    const { key, value } = this.moved;
+    const { moved } = this;
     this.moved = null;
-    this.onEdit(key, value, false);
+    this.onEdit(moved, false);
   }
 
   key(handle, event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const { set, i } = handle;
+    const { set, i, along } = handle;
     const side = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     const step = niceBelow(Math.abs(set.y.range[1] - set.y.range[0]) / 40);
     let value;
+    if (side && set.across) {
+      const grain = niceBelow(Math.abs(set.x.range[1] - set.x.range[0]) / 40);
+      event.preventDefault();
+      this.edit(handle, handle.value, tidy(Math.round(along / grain + side) * grain));
+      return;
+    }
     if (side) {
-      const next = this.byKey.get(set.keys[i + side]);
+      const next = this.byId.get(set.ids[i + side]);
       event.preventDefault();
       if (!next) return;
       [handle.node.tabIndex, next.node.tabIndex] = [-1, 0];
@@ -178,6 +210,6 @@ export class Handles {
     else if (event.key === "End") value = set.high;
     if (typeof value !== "number") return;
     event.preventDefault();
-    this.edit(handle, clamp(value, set.low ?? -Infinity, set.high ?? Infinity));
+    this.edit(handle, clamp(value, set.low ?? -Infinity, set.high ?? Infinity), along);
   }
 }

@@ -1,9 +1,14 @@
 // The mechanism at the cursor's time, on a canvas: equal aspect, sharp on hi-dpi screens.
 
-import { fit, lastIndex, make } from "./dom.js";
+import { fit, lastIndex, lowered, make } from "./dom.js";
 import { clamp, niceBelow, quantity } from "./scale.js";
+import { DASHES } from "./pins.js";
+import { ELEMENTS, isLit, springInk } from "./schematic.js";
+import { onGround } from "./theme.js";
 
 const MARGIN = 16;
+const ROLES = ["trace", "fixed", "wire", "part", "blade", "link", "node", "lamp", "spring", "body", "mark", "point", "arrow"];
+const ROOM = 26; // px above and below, for the scales and what is switched on and off
 
 export class Stage {
   constructor(canvas, theme) {
@@ -11,10 +16,14 @@ export class Stage {
     this.theme = theme;
     this.pen = canvas.getContext("2d");
     this.time = 0;
+    this.margin = MARGIN;
+    this.images = new Map();
   }
 
   take(mechanism) {
     this.mechanism = mechanism;
+    for (const item of mechanism?.items ?? []) if (item.label) item.label = lowered(item.label);
+    this.layers?.take(mechanism);
     this.draw();
   }
 
@@ -31,58 +40,109 @@ export class Stage {
     const { pen, mechanism, width, height } = this;
     if (!mechanism || !width || !height) return;
     pen.clearRect(0, 0, width, height);
-    const [left, right, bottom, top] = mechanism.box;
-    const scale = Math.min(
-      (width - 2 * MARGIN) / (right - left || 1), (height - 2 * MARGIN) / (top - bottom || 1),
+    const [left, right, bottom, top] = this.held ?? mechanism.box;
+    const room = this.layers?.node.hidden ? 0 : ROOM;
+    const fitting = Math.min(
+      (width - 2 * this.margin) / (right - left || 1), (height - 2 * (this.margin + room)) / (top - bottom || 1),
     );
-    const x0 = width / 2 - (scale * (left + right)) / 2;
-    const y0 = height / 2 + (scale * (bottom + top)) / 2;
+    const { size: zoom, x: mx, y: my } = this.window ?? { size: 1, x: (left + right) / 2, y: (bottom + top) / 2 };
+    const scale = fitting * zoom;
+    const [x0, y0] = [width / 2 - scale * mx, height / 2 + scale * my];
     this.scale = scale;
+    this.size = Math.max(right - left, top - bottom);
     this.place = (x, y) => [x0 + scale * x, y0 - scale * y];
+    this.world = (px, py) => [(px - x0) / scale, (y0 - py) / scale];
     const parts = this.parts(mechanism, mechanism);
     for (const part of parts) if (part.item.role === "ground") this.ground(part.points);
-    if (mechanism.ghost) this.ghost(mechanism);
-    for (const role of ["trace", "link", "spring", "body", "arrow"]) {
-      for (const part of parts) if (part.item.role === role) this[role](part);
+    for (const ghost of mechanism.ghosts ?? []) this.ghost(mechanism, ghost);
+    this.layers?.below(mechanism, parts);
+    for (const role of ROLES) {
+      for (const part of parts) {
+        if (part.item.role !== role) continue;
+        if (ELEMENTS[role]) ELEMENTS[role](this, part);
+        else this[role](part);
+      }
     }
-    for (const { item, points } of parts) if (item.label) this.label(item.label, points[0]);
-    this.ruler(mechanism);
+    for (const part of parts) if (part.item.label) this.label(part);
+    this.layers?.above(mechanism, parts);
+    if (mechanism.unit) this.ruler(mechanism);
+    this.onDraw?.(parts);
+  }
+
+  // Whether a layer that can be switched off is shown.
+  shows(layer) {
+    return this.layers?.on?.has(layer) ?? true;
+  }
+
+  // While something is dragged the picture keeps its scale, though the run goes elsewhere.
+  hold(on) {
+    this.held = on ? [...this.mechanism.box] : null;
+  }
+
+  // Larger by a factor around a pixel; null: all of it again.
+  zoomed(factor, px, py) {
+    if (!this.world) return;
+    const { width, height } = this;
+    if (factor === null) this.window = null;
+    else {
+      const size = clamp((this.window?.size ?? 1) * factor, 1, 200);
+      const [x, y] = this.world(px, py);
+      const scale = (this.scale * size) / (this.window?.size ?? 1);
+      this.window = size === 1 ? null
+        : { size, x: x - (px - width / 2) / scale, y: y + (py - height / 2) / scale };
+    }
+    this.draw();
+  }
+
+  // The last frame up to the time.
+  frame({ t }) {
+    return lastIndex(t, this.time);
+  }
+
+  // All numbers of a frame, or part of the way to the next one, in m.
+  numbers(run, i, part = 0) {
+    const { t, xy, moving } = run;
+    const now = Float64Array.from(run.still);
+    const [a, b] = [i * moving.length, Math.min(i + 1, t.length - 1) * moving.length];
+    for (let k = 0; k < moving.length; k++) now[moving[k]] = xy[a + k] + part * (xy[b + k] - xy[a + k]);
+    return now;
+  }
+
+  // The middle of an item in a frame, in m.
+  middle(run, { item, first }, i) {
+    const now = this.numbers(run, i);
+    let [x, y] = [0, 0];
+    for (let k = first; k < first + 2 * item.n; k += 2) [x, y] = [x + now[k] / item.n, y + now[k + 1] / item.n];
+    return [x, y];
   }
 
   // The points of each item at this time, in pixels.
   parts(mechanism, run) {
-    const { t, xy } = run;
-    const size = mechanism.items.reduce((sum, item) => sum + item.n, 0) * 2;
-    const i = lastIndex(t, this.time);
+    const { t } = run;
+    const i = this.frame(run);
     const j = Math.min(i + 1, t.length - 1);
     const part = t[j] > t[i] ? clamp((this.time - t[i]) / (t[j] - t[i]), 0, 1) : 0;
+    const now = this.numbers(run, i, part);
     let at = 0;
-    return mechanism.items.map((item) => {
-      const points = [];
-      for (let k = 0; k < item.n; k++, at += 2) {
-        const [a, b] = [i * size + at, j * size + at];
-        points.push(
-          this.place(xy[a] + part * (xy[b] - xy[a]), xy[a + 1] + part * (xy[b + 1] - xy[a + 1])),
-        );
-      }
-      return { item, points };
+    return mechanism.items.map((item, index) => {
+      const [points, first] = [[], at];
+      for (let k = 0; k < item.n; k++, at += 2) points.push(this.place(now[at], now[at + 1]));
+      return { item, index, first, points };
     });
   }
 
-  path(points, closed) {
-    this.pen.beginPath();
+  path(points, closed, pen = this.pen) {
+    pen.beginPath();
     for (const [i, [x, y]] of points.entries()) {
-      if (i) this.pen.lineTo(x, y);
-      else this.pen.moveTo(x, y);
+      if (i) pen.lineTo(x, y);
+      else pen.moveTo(x, y);
     }
-    if (closed) this.pen.closePath();
+    if (closed) pen.closePath();
   }
 
-  stroke(colour, width) {
-    Object.assign(this.pen, {
-      strokeStyle: colour, lineWidth: width, lineCap: "round", lineJoin: "round",
-    });
-    this.pen.stroke();
+  stroke(colour, width, pen = this.pen) {
+    Object.assign(pen, { strokeStyle: colour, lineWidth: width * (this.theme.thick ?? 1), lineCap: "round", lineJoin: "round" });
+    pen.stroke();
   }
 
   outline({ item, points }) {
@@ -109,6 +169,26 @@ export class Stage {
     this.stroke(this.theme.muted, 2);
   }
 
+  // A solid that does not move.
+  fixed(part) {
+    this.outline(part);
+    this.pen.globalAlpha = 0.35;
+    this.pen.fillStyle = this.theme.muted;
+    this.pen.fill();
+    this.pen.globalAlpha = 1;
+    this.stroke(this.theme.text, 1.5);
+  }
+
+  // A line on a body, by which its turn is seen.
+  mark(part) {
+    this.outline(part);
+    this.stroke(this.theme.paper, 2);
+  }
+
+  node(part) {
+    this.link(part);
+  }
+
   trace(part) {
     this.outline(part);
     this.stroke(this.theme.border, 1);
@@ -124,24 +204,29 @@ export class Stage {
     this.stroke(this.theme.text, 1.5);
   }
 
-  spring({ points }) {
+  spring({ item, points }, ink = springInk(this, item)) {
     for (let k = 0; k + 1 < points.length; k++) {
       this.path(zigzag(points[k], points[k + 1]), false);
-      this.stroke(this.theme.muted, 1.5);
+      this.stroke(...ink);
     }
   }
 
-  ghost(mechanism) {
-    this.pen.globalAlpha = 0.35;
-    for (const part of this.parts(mechanism, mechanism.ghost)) {
-      if (["ground", "trace", "arrow"].includes(part.item.role)) continue;
-      if (part.item.role === "spring") this.spring(part);
+  // Another run, in the tone and with the dash that its curves have.
+  ghost(mechanism, run) {
+    const { pen } = this;
+    const colour = onGround(run.colour, this.theme);
+    pen.globalAlpha = 0.65;
+    for (const part of this.parts(mechanism, run)) {
+      if (!["body", "link", "spring", "node", "point"].includes(part.item.role)) continue;
+      if (part.item.role === "spring") this.spring(part, [colour, 1.2]);
       else {
+        pen.setLineDash(DASHES[run.dash] ?? []);
         this.outline(part);
-        this.stroke(this.theme.muted, 2);
+        this.stroke(colour, 1.8);
+        pen.setLineDash([]);
       }
     }
-    this.pen.globalAlpha = 1;
+    pen.globalAlpha = 1;
   }
 
   // A line, hatched on the right of its direction: the side that is solid.
@@ -167,24 +252,53 @@ export class Stage {
     return `${size * this.theme.scale}px ${this.theme.font}`;
   }
 
-  label(text, [x, y]) {
-    Object.assign(this.pen, { font: this.font(12), fillStyle: this.theme.text });
-    this.pen.textAlign = "center";
-    this.pen.fillText(text, x, y - 10);
+  // A name in the middle of a body that has room for it, otherwise above it; a text where it is.
+  label({ item, index, points }) {
+    const { theme } = this;
+    const [xs, ys] = [0, 1].map((k) => points.map((point) => point[k]));
+    const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+    const round = item.kind === "circle" ? item.radius * this.scale : 0;
+    const font = this.font(12);
+    const own = measured(item.label, font);
+    const free = item.kind === "text";
+    const most = free && right > left ? right - left : own; // kept free for it
+    const inside = (2 * round || (item.closed ? right - left : 0)) > own + 6;
+    const ink = inside && item.role === "body" ? theme.paper : isLit(this, item) ? "#000" : theme.text;
+    const [wide, high] = [Math.min(own, most) + 8, 24];
+    const what = [item.label, font, ink, theme.paper, inside, Math.round(most)];
+    const image = this.kept(`label ${index}`, what, wide, high, (pen) => {
+      Object.assign(pen, { font, textBaseline: "middle", fillStyle: ink, strokeStyle: theme.paper,
+        lineWidth: 3, lineJoin: "round" });
+      if (!inside) pen.strokeText(item.label, 4, high / 2, most);
+      pen.fillText(item.label, 4, high / 2, most);
+    });
+    const x = free ? left - 4 : (left + right - wide) / 2;
+    const y = inside ? (top + bottom) / 2 : top - round - (free ? 0 : 11);
+    this.pen.drawImage(image, x, y - high / 2, wide, high);
   }
 
-  // How long is a metre? A bar in the corner. Kept as an image: setting a canvas's font makes the
-  // browser resolve every style of the page, at each frame.
+  // What is written seldom is kept as an image: setting a canvas's font makes the browser resolve
+  // every style of the page, at each frame.
+  kept(name, what, wide, high, draw) {
+    const ratio = this.ratio ?? (window.devicePixelRatio || 1);
+    const key = [...what, ratio].join();
+    const before = this.images.get(name);
+    if (before?.key === key) return before.image;
+    const image = make("canvas", { width: Math.ceil(ratio * wide), height: Math.ceil(ratio * high) });
+    const pen = image.getContext("2d");
+    pen.scale(ratio, ratio);
+    draw(pen);
+    this.images.set(name, { key, image });
+    return image;
+  }
+
+  // How long is a metre? A bar in the corner.
   ruler(mechanism) {
     const length = niceBelow((0.3 * this.width) / this.scale);
     const pixels = length * this.scale;
-    const ratio = window.devicePixelRatio || 1;
-    const key = [length, pixels.toFixed(1), this.theme.muted, this.font(11), mechanism.unit, ratio].join();
-    if (key !== this.rulerKey) {
-      this.rulerKey = key;
-      this.rulerImage = make("canvas", { width: ratio * (pixels + 120), height: ratio * 30 });
-      const pen = this.rulerImage.getContext("2d");
-      pen.scale(ratio, ratio);
+    const what = [length, pixels.toFixed(1), this.theme.muted, this.font(11), mechanism.unit];
+    const [wide, high] = [pixels + 120 * this.theme.scale, 30];
+    const image = this.kept("ruler", what, wide, high, (pen) => {
       const [x, y] = [10, 20];
       const colour = this.theme.muted;
       Object.assign(pen, { strokeStyle: colour, fillStyle: colour, font: this.font(11) });
@@ -192,10 +306,22 @@ export class Stage {
         ["lineTo", [x + pixels, y]], ["lineTo", [x + pixels, y - 3]]]) pen[to](...at);
       pen.stroke();
       pen.fillText(quantity(length, mechanism.unit ?? ""), x + pixels + 6, y + 1);
-    }
-    const { width, height } = this.rulerImage;
-    this.pen.drawImage(this.rulerImage, 0, 0, width / ratio, height / ratio);
+    });
+    this.pen.drawImage(image, 0, 0, wide, high);
   }
+}
+
+const widths = new Map();
+
+// The width of a text in px: measured once, on a canvas of its own.
+function measured(text, font) {
+  const key = `${font} ${text}`;
+  if (!widths.has(key)) {
+    const pen = make("canvas").getContext("2d");
+    pen.font = font;
+    widths.set(key, pen.measureText(text).width);
+  }
+  return widths.get(key);
 }
 
 function zigzag([ax, ay], [bx, by]) {

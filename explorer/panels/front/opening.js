@@ -20,7 +20,7 @@ const MOSTLY = 0.5;
 
 export function showWhole(root, signal) {
   if (navigator.userActivation?.hasBeenActive ?? true) return;
-  if (document.querySelector(".nsx-panel") !== root) return; // two of them would take turns
+  if (document.querySelector(".nsx-panel, .nsx-gallery") !== root) return; // two of them would take turns
   const thresholds = Array.from({ length: 21 }, (_, k) => k / 20);
   const observer = new IntersectionObserver(([...seen]) => {
     const { intersectionRatio, boundingClientRect } = seen.at(-1);

@@ -1,25 +1,36 @@
 // The panel: puts the parts together and speaks the protocol with the kernel.
 
-import { decode, inTextField, make, plainLabel } from "./dom.js";
+import { decode, make, plainLabel } from "./dom.js";
 import { readTheme, watchTheme } from "./theme.js";
 import { LIBRARIES, takeLibrary, versionOnPage } from "./library.js";
 import { Puller } from "./pull.js";
 import { Controls } from "./controls.js";
-import { doubleClicks, Picture } from "./plots.js";
+import { clicked, Picture, pointers } from "./plots.js";
 import { Cursor } from "./cursor.js";
+import { Grips } from "./grips.js";
 import { Handles } from "./handles.js";
+import { Arrows } from "./arrows.js";
 import { Stage } from "./mechanism.js";
 import { Clock } from "./clock.js";
+import { Divider } from "./divider.js";
 import { EventTable } from "./table.js";
 import { Cards } from "./cards.js";
 import { Toolbar } from "./toolbar.js";
 import { Status } from "./status.js";
 import { copyText, linkWith, saveAs, stateInLink, textDialog } from "./share.js";
+import { TakeAway } from "./takeaway.js";
+import { Lecture } from "./lecture.js";
 import { hideStill, showWhole } from "./opening.js";
+import { Help } from "./help.js";
+import { Hints } from "./hints.js";
+import { pressed } from "./keys.js";
+import { Pins } from "./pins.js";
+import { Sound } from "./sound.js";
+import { Editor } from "./write.js";
 
 const TABLE_MS = 250;
 
-class Panel {
+export class Panel {
   constructor(model, el) {
     this.model = model;
     this.view = `v${Math.random().toString(36).slice(2, 10)}`;
@@ -39,12 +50,15 @@ class Panel {
       }),
     );
     this.toolbar = new Toolbar((action, value) => this.act(action, value), signal);
-    this.status = new Status();
+    this.pins = new Pins((action, value) => this.act(action, value));
+    this.bar = make("div", { class: "nsx-bar" }, this.toolbar.node, this.pins.node);
+    this.status = new Status(() => this.puller.send({ type: "stop", view: this.view }));
     this.column = make("div", { class: "nsx-controls" });
-    const edit = (key, value, drag) => {
+    const edits = (values, drag) => {
       this.status.quiet(drag);
-      this.puller.change(key, value, drag);
+      this.puller.changes(values, drag);
     };
+    const edit = (key, value, drag) => edits({ [key]: value }, drag);
     this.controls = new Controls(this.column, edit);
     this.clock = new Clock((time) => this.move(time));
     this.table = new EventTable(
@@ -60,22 +74,43 @@ class Panel {
     this.side = make(
       "div", { class: "nsx-side" }, this.stage, this.cards.node, this.clock.node, this.table.node,
     );
+    this.body = make(
+      "div", { class: "nsx-body" },
+      this.bar, this.column, this.plots, this.side, this.status.node,
+    );
+    this.side.append(new Divider(this.body).node);
     this.root = make(
       "div",
       { class: "nsx-panel", tabindex: "-1", "data-lm-suppress-shortcuts": "true", "data-frames": 0 },
-      make(
-        "div",
-        { class: "nsx-body" },
-        this.toolbar.node, this.column, this.plots, this.side, this.status.node,
-      ),
+      this.body,
     );
     el.append(this.root);
 
+    this.lecture = new Lecture(this.root, this.controls, signal);
+    this.help = new Help(this, signal);
+    this.sound = new Sound(this.clock);
+    this.toolbar.node.append(this.lecture.menu, this.lecture.button, this.help.button);
     this.theme = readTheme(this.root);
     this.root.dataset.theme = this.theme.dark ? "dark" : "light";
     this.mechanism = new Stage(this.canvas, this.theme);
+    this.mechanism.layers = new Arrows(this.mechanism, () => this.clock.rate);
+    this.stage.append(this.mechanism.layers.node);
     this.cursor = new Cursor(this.plots);
-    this.handles = new Handles(this.plots, edit);
+    this.handles = new Handles(this.plots, edits, this.controls);
+    this.grips = new Grips(this.stage, this.mechanism, {
+      edit: (grip, drag) => {
+        this.begins = true;
+        edit("grab", grip, drag);
+      },
+      begin: () => {
+        this.played = this.clock.playing;
+        this.clock.toggle(false);
+      },
+      end: (thrown) => {
+        this.plays = thrown || this.played;
+      },
+      speed: () => this.clock.rate,
+    });
     this.picture = new Picture(this.plot, this.ink, this.theme, {
       onDrawn: () => this.placeCursor(),
       resting: () => this.puller.idle,
@@ -83,6 +118,8 @@ class Panel {
         level: "error", text: "The picture could not be drawn.", detail: String(error),
       }),
     });
+    const { picture, mechanism, clock, controls, status, pins } = this;
+    this.takeaway = new TakeAway({ picture, mechanism, clock, controls, status, pins });
     this.listen(signal);
     this.hello();
   }
@@ -90,17 +127,17 @@ class Panel {
   listen(signal) {
     this.heard = (content, buffers) => this.receive(content, buffers ?? []);
     this.model.on("msg:custom", this.heard);
-    this.root.addEventListener("keydown", (event) => this.key(event));
+    this.root.addEventListener("keydown", (event) => pressed(this, event));
     watchTheme(() => this.retheme(), signal);
     document.addEventListener("visibilitychange", () => this.picture.pump(), { signal });
     const resized = new ResizeObserver((entries) => {
       this.retheme(); // a restored panel is made before it is in the page, where it has no colours
       for (const { target } of entries) {
-        if (target === this.plots) this.picture.resize();
+        if (target === this.plot) this.picture.resize();
         else this.mechanism.resize();
       }
     });
-    resized.observe(this.plots);
+    resized.observe(this.plot);
     resized.observe(this.stage);
     signal.addEventListener("abort", () => resized.disconnect());
   }
@@ -109,9 +146,10 @@ class Panel {
     const plotly = await versionOnPage();
     if (this.abort.signal.aborted) return;
     if (plotly) this.usePlotly(LIBRARIES[plotly]);
-    const { look } = this.picture;
-    this.told = look;
-    this.puller.send({ type: "hello", view: this.view, plotly, state: stateInLink(), look });
+    this.told = this.picture.look;
+    const state = stateInLink();
+    this.lecture.expect(state);
+    this.puller.send({ type: "hello", view: this.view, plotly, state, look: this.told });
   }
 
   async usePlotly(promise) {
@@ -130,6 +168,7 @@ class Panel {
     if (type === "plotly") this.usePlotly(takeLibrary(content.version, buffers[0]));
     else if (type === "schema") this.schema(content);
     else if (type === "frame") this.frame(content, buffers);
+    else if (type === "written") this.editor?.take(content);
     else if (type === "busy") {
       this.puller.busy();
       this.status.busy(content);
@@ -145,8 +184,12 @@ class Panel {
     this.toolbar.configure(content);
     this.controls.configure(content.groups ?? [], (key) => this.puller.ahead(key));
     this.root.setAttribute("aria-label", plainLabel(content.title));
-    this.title = plainLabel(content.title);
+    this.title = this.takeaway.title = plainLabel(content.title);
+    if (content.maker) this.takeaway.maker = content.maker; // it stands in the first schema
+    this.lecture.configure(this.title);
+    this.help.describe();
     this.clock.unit = content.time_unit ?? "s";
+    if (content.write) this.editor = Editor.on(this, content.write);
     this.plot.setAttribute("aria-label", `Plots: ${this.title}`);
     this.canvas.setAttribute("aria-label", `Mechanism: ${this.title}`);
   }
@@ -170,15 +213,16 @@ class Panel {
       this.root.classList.toggle("nsx-stale", Boolean(content.status.stale));
     }
     this.toolbar.state(content);
-    const { figure, mechanism, table } = decode(
-      { figure: content.figure, mechanism: content.mechanism, table: content.table }, buffers,
-    );
+    this.pins.take(content.pins, this.theme, this.toolbar.pin.hidden);
+    const { figure, mechanism, table, instants, blows } = decode(Object.fromEntries(
+      ["figure", "mechanism", "table", "instants", "blows"].map((name) => [name, content[name]]),
+    ), buffers);
     if (!figure) {
       release();
       if (own) this.plot.dataset.seq = seq;
       return;
     }
-    const parts = { mechanism, table, cards: content.cards, t: timesOf(figure, mechanism) };
+    const parts = { mechanism, table, instants, blows, cards: content.cards, t: timesOf(figure, mechanism) };
     const { layout } = figure;
     if (layout) this.plots.style.setProperty("--nsx-tall", `${layout.meta?.height ?? 400}px`);
     if (!this.frames) this.arrange(parts); // the first picture is drawn once, in the room it has
@@ -186,10 +230,12 @@ class Panel {
       release,
       drawn: () => {
         this.arrange(parts);
-        this.run(parts);
+        this.run(parts, own && seq === this.puller.seq && !this.puller.drag);
         if (own) this.plot.dataset.seq = seq;
         this.root.dataset.frames = ++this.frames;
-        if (this.frames === 1) showWhole(this.root, this.abort.signal);
+        if (this.frames > 1) return;
+        showWhole(this.root, this.abort.signal);
+        new Hints(this.body, mechanism);
       },
     });
   }
@@ -200,12 +246,20 @@ class Panel {
   }
 
   // Mechanism, cards, table and clock change together with the drawn picture, not before it.
-  run({ mechanism, table, cards, t }) {
+  run({ mechanism, table, instants, blows, cards, t }, last) {
     this.cards.take(cards);
     if (mechanism) this.mechanism.take(mechanism);
     this.tabulate(table);
+    this.clock.events([...(instants ?? [])]);
+    this.sound.take([...(instants ?? [])], [...(blows ?? [])]);
     if (t?.length) this.clock.span(t[0], t[t.length - 1]);
     else this.clock.span(0, 0);
+    if (this.begins) this.clock.seek(this.clock.start); // what was grabbed is a start now
+    if (this.begins && last) {
+      this.begins = false;
+      if (this.plays) this.clock.toggle(true);
+      this.plays = false;
+    }
   }
 
   // Nobody reads a table twenty-five times a second: four times, and the last one surely.
@@ -215,6 +269,7 @@ class Panel {
     const write = () => {
       this.tabled = performance.now();
       this.table.take(table);
+      this.help.describeColumns();
       this.table.mark(this.clock.time);
     };
     if (wait <= 0 || !table) write();
@@ -242,13 +297,13 @@ class Panel {
       picture.catchUp();
       this.tell();
     };
-    doubleClicks(plot, this.abort.signal);
+    pointers(plot, this.abort.signal);
     plot.on("plotly_relayout", again);
     plot.on("plotly_relayouting", again);
-    plot.on("plotly_click", ({ points: [point] }) => {
-      const { t, key, at, each } = point?.data.meta ?? {};
-      if (t) this.clock.seek(t[point.pointIndex]);
-      if (key) this.set(key, at ? at[Math.floor(point.pointIndex / each)] : point.x);
+    plot.on("plotly_click", (click) => {
+      const { t, changes } = clicked(click, plot, picture.data);
+      if (t !== undefined) this.clock.seek(t);
+      if (changes) this.puller.changes(changes, false);
     });
   }
 
@@ -260,49 +315,26 @@ class Panel {
     const grown = look.size.some((one, i) => one > 1.25 * told.size[i] || one < 0.75 * told.size[i]);
     const same = told.of === look.of && JSON.stringify(told.ranges) === JSON.stringify(look.ranges);
     const zoomed = Object.keys(look.ranges).length || Object.keys(told.ranges).length;
-    if (!grown && (same || !zoomed)) return;
+    if (!grown && told.words === look.words && (same || !zoomed)) return;
     this.told = look;
     this.puller.look(look);
   }
 
-  // A number that came as float32 has seven digits.
-  set(key, value) {
-    this.puller.change(key, Number(value.toPrecision(7)), false);
-  }
-
   async act(action, value) {
-    if (action === "export_png") {
-      const name = (this.title ?? "picture").replace(/\W+/g, "_").toLowerCase();
-      saveAs(`${name}.png`, await this.picture.image(2));
-      this.status.briefly(`${name}.png saved`);
-    } else if (action === "load_state" && value === undefined) {
+    if (TakeAway.takes(action)) await this.takeaway.save(action);
+    else if (action === "load_state" && value === undefined) {
       const text = await textDialog(this.root, { title: "Paste a saved state (JSON)", accept: "Load" });
-      if (text?.trim()) this.puller.act(action, text);
+      if (!text?.trim()) return;
+      this.lecture.expect(text);
+      this.puller.act(action, text);
     } else this.puller.act(action, value);
   }
 
   async clipboard({ text: given, said, link }) {
-    const text = link ? linkWith(given) : given;
+    const state = this.lecture.withChoice(given);
+    const text = link ? linkWith(state) : state;
     if (await copyText(this.root, text)) this.status.briefly(said ?? "Copied");
     else await textDialog(this.root, { title: "Copy this text (Ctrl+C)", text });
-  }
-
-  key(event) {
-    // Else JupyterLab takes the keys: `b` would insert a cell, `d d` delete one.
-    event.stopPropagation();
-    if (event.target.closest?.("dialog")) return;
-    const typing = inTextField(event.target);
-    const key = event.key.toLowerCase();
-    const command = (event.ctrlKey || event.metaKey) && !event.altKey;
-    if (command && !typing && (key === "z" || key === "y")) {
-      event.preventDefault();
-      this.act(key === "y" || event.shiftKey ? "redo" : "undo");
-    } else if (event.key === " " && !typing && !event.repeat) {
-      const element = event.target.closest?.("button, select, summary, [type=checkbox]");
-      if (element) return; // space is theirs
-      event.preventDefault();
-      this.clock.toggle();
-    }
   }
 
   retheme() {
@@ -311,6 +343,7 @@ class Panel {
     this.theme = theme;
     this.root.dataset.theme = theme.dark ? "dark" : "light";
     this.mechanism.theme = theme;
+    this.pins.take(this.pins.pins, theme, this.pins.fixed);
     this.mechanism.draw();
     this.picture.retheme(theme);
   }
@@ -319,6 +352,7 @@ class Panel {
     this.abort.abort();
     this.model.off("msg:custom", this.heard);
     this.clock.stop();
+    this.sound.stop();
     clearTimeout(this.status.timer);
     clearTimeout(this.tableTimer);
     this.puller.stop();
@@ -337,3 +371,4 @@ function render({ model, el }) {
 }
 
 export default { render };
+export { StaticTwin } from "./static_twin.js";

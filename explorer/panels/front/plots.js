@@ -5,6 +5,7 @@
 
 import { LIGHT, themedLayout, themedTraces } from "./theme.js";
 import { isPlainLine, Strokes } from "./strokes.js";
+import { readOut, seven } from "./scale.js";
 
 const CONFIG = {
   showSendToCloud: false, // nothing that is drawn leaves the page
@@ -44,6 +45,7 @@ export class Picture {
       this.layout = figure.layout;
     }
     this.waiting?.release();
+    for (const trace of figure.data) if (trace.hovertemplate) trace.hovertemplate = readOut(trace.hovertemplate);
     this.waiting = { data: figure.data, config: figure.config, drawn, release };
     if (document.hidden) release(); // no drawing in a hidden tab, and the kernel must not wait
     this.pump();
@@ -134,7 +136,8 @@ export class Picture {
     for (const [key, axis] of Object.entries(node._fullLayout ?? {})) {
       if (this.zoomed(key)) ranges[key] = [...axis.range];
     }
-    return { of: (applied ?? layout)?.uirevision, size: [node.clientWidth, node.clientHeight], ranges };
+    const size = [node.clientWidth, node.clientHeight];
+    return { of: (applied ?? layout)?.uirevision, size, words: this.theme.scale, ranges };
   }
 
   zoomed(key) {
@@ -187,14 +190,14 @@ export class Picture {
   }
 
   // Light on paper whatever the page's theme: the picture ends up in a report.
-  async image(scale) {
+  async image(format, scale = 1) {
     const theme = { ...LIGHT, export: true, font: this.theme.font, scale: this.theme.scale };
     const layout = themedLayout(this.layout, theme);
     for (const [key, axis] of Object.entries(this.node._fullLayout ?? {})) {
       if (isAxis(key) && layout[key]) layout[key].range = [...axis.range];
     }
     const { clientWidth: width, clientHeight: height } = this.node;
-    const options = { format: "png", scale, width, height };
+    const options = { format, scale, width, height };
     return this.plotly.toImage({ data: this.data, layout, config: {} }, options);
   }
 
@@ -209,7 +212,15 @@ export class Picture {
 
 // What the browser takes for a double click is one, however late a busy page sees its clicks. Plotly
 // itself compares the times at which it sees the button go down, that of a drag among them.
-export function doubleClicks(plot, signal) {
+export function pointers(plot, signal) {
+  doubleClicks(plot, signal);
+  const finger = (event) => {
+    if (event.touches.length === 1 && plot._fullLayout?.dragmode === false) event.stopPropagation();
+  };
+  plot.addEventListener("touchstart", finger, { capture: true, passive: true, signal }); // it scrolls
+}
+
+function doubleClicks(plot, signal) {
   let second = false;
   const down = ({ detail }) => {
     second = detail === 2;
@@ -221,6 +232,24 @@ export function doubleClicks(plot, signal) {
   const first = { capture: true, signal }; // before plotly hears of it
   plot.addEventListener("mousedown", down, first);
   window.addEventListener("mouseup", up, first);
+}
+
+// What a click sets. Over a map it is the place of the pointer itself: what plotly hovered over last is
+// a cell, and may be one of the picture before.
+export function clicked({ points: [point], event }, node, data) {
+  const { t, key, at, each } = point?.data.meta ?? {};
+  const axis = (id) => node._fullLayout[`${id[0]}axis${id.slice(1)}`];
+  const box = node.getBoundingClientRect();
+  const map = data.find((one) => one.type === "heatmap" && one.meta?.key && one.xaxis === point?.data.xaxis);
+  if (map) {
+    const [x, y] = [axis(map.xaxis), axis(map.yaxis)];
+    const { key: across, up } = map.meta;
+    const changes = { [across]: seven(x.p2l(event.clientX - box.left - x._offset)) };
+    if (up) changes[up] = seven(y.p2l(event.clientY - box.top - y._offset));
+    return { changes };
+  }
+  const value = at ? at[Math.floor(point.pointIndex / each)] : point?.x;
+  return { t: t?.[point.pointIndex], changes: key && { [key]: seven(value) } };
 }
 
 const INSTANTLY = {

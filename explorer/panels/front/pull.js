@@ -31,9 +31,13 @@ export class Puller {
   }
 
   change(key, value, drag) {
+    this.changes({ [key]: value }, drag);
+  }
+
+  changes(values, drag) {
     // Each gesture is one step of undo, also those that no picture had time for.
     if (drag && !this.drag) Object.assign(this.ended, Object.fromEntries(this.pending));
-    this.pending.set(key, value);
+    for (const [key, value] of Object.entries(values)) this.pending.set(key, value);
     this.drag = drag;
     this.flush();
   }

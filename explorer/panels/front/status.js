@@ -1,19 +1,33 @@
 // The line at the bottom: what the kernel says, and how far it is.
 
-import { make, setText } from "./dom.js";
+import { icon, make, setText } from "./dom.js";
 
 export class Status {
-  constructor() {
+  constructor(onStop) {
     this.dot = make("span", { class: "nsx-dot", "aria-hidden": "true" });
     this.text = make("span", { class: "nsx-said" });
     this.detail = make("span", { class: "nsx-detail" });
     // what was checked of the run, each figure beside its bound: on hover, on focus, read aloud
     this.checks = make("span", { class: "nsx-checks", role: "note", tabindex: 0, hidden: true });
     this.bar = make("progress", { max: 1, hidden: true, "aria-label": "Progress" });
+    this.halt = make("button", {
+      type: "button",
+      class: "nsx-button nsx-stop",
+      "data-action": "stop",
+      title: "Stop the search; the best plan so far is shown",
+      hidden: true,
+      on: {
+        click: () => {
+          this.halt.disabled = true; // until the next search
+          setText(this.halt.lastChild, "Stopping");
+          onStop();
+        },
+      },
+    }, icon("stop"), make("span", {}, "Stop"));
     this.node = make(
       "div",
       { class: "nsx-status", role: "status", "aria-live": "polite" },
-      this.dot, this.text, this.bar, this.detail, this.checks,
+      this.dot, this.bar, this.halt, this.text, this.detail, this.checks,
     );
     this.say({ level: "busy", text: "Starting" });
   }
@@ -23,6 +37,15 @@ export class Status {
     this.last = { level, text, detail, checks };
     this.write(this.last);
     this.bar.hidden = true;
+    this.stops(false);
+  }
+
+  // The button stands as long as what runs can be stopped.
+  stops(can) {
+    if (this.halt.hidden === !can) return;
+    this.halt.hidden = !can;
+    this.halt.disabled = false;
+    setText(this.halt.lastChild, "Stop");
   }
 
   // Twenty-five sentences a second are no help to a screen reader.
@@ -43,8 +66,11 @@ export class Status {
     this.checks.setAttribute("aria-label", [checks?.text ?? "", ...lines].join("\n"));
   }
 
-  busy({ text, done, total }) {
-    this.say({ level: "busy", text });
+  busy({ text, done, total, stops }) {
+    clearTimeout(this.timer);
+    this.last = { level: "busy", text };
+    this.write(this.last);
+    this.stops(Boolean(stops));
     this.bar.hidden = false;
     if (total > 0) this.bar.value = done / total;
     else this.bar.removeAttribute("value"); // unknown length: the bar moves by itself

@@ -62,6 +62,7 @@ export class Toolbar {
     if (subtitle) this.title.append(make("span", {}, labelNodes(subtitle)));
     this.names = presets ?? [];
     this.presets.hidden = !this.names.length;
+    this.pin.hidden = state.pinned === undefined;
     this.presets.replaceChildren(
       make("option", { value: "" }, "Presets"),
       ...this.names.map((one) => make("option", { value: one.name, title: one.text }, one.label)),

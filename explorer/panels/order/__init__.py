@@ -10,8 +10,9 @@ from explorer.models import models
 from explorer.panels import controls
 from explorer.panels.answer import SessionAnswer
 from explorer.panels.controls import slider
-from explorer.panels.messages import Control, Frame, Group, Message, Schema, Status, Values
+from explorer.panels.messages import Control, Frame, Group, Schema, Status, Values
 from explorer.panels.order.state import CURVES, KNOBS, WIDTH, OrderSession, offered
+from explorer.panels.see import toggle
 from explorer.panels.session import Model, Session
 from explorer.panels.session_panel import SessionPanel, Shown, panel
 from explorer.panels.state import OWN
@@ -41,6 +42,7 @@ class _Answer(SessionAnswer):
     """Answers the browser from a session that compares schemes."""
 
     session: OrderSession
+    saved = "order"
 
     def schema(self) -> Schema:
         schema, session = super().schema(), self.session
@@ -59,18 +61,7 @@ class _Answer(SessionAnswer):
             if control["key"] == "model":
                 control["choices"] = [c for c in control["choices"] if c[0] in known]
         span = [c for c in own["start"] if c["key"] == "t_end"]
-        shown: list[Control] = [
-            {
-                "key": f"see.{name}",
-                "kind": "toggle",
-                "label": name,
-                "text": _SAID[name],
-                "unit": "",
-                "value": now[f"see.{name}"],
-                "default": True,
-            }
-            for name in CURVES
-        ]
+        shown = [toggle(name, session.state["see"][name], _SAID[name]) for name in CURVES]
         ordered: list[tuple[str, str, list[Control]]] = [
             ("model", "Model", own["model"] + span),
             ("parameters", "Parameters", own.get("parameters", [])),
@@ -107,15 +98,11 @@ class _Answer(SessionAnswer):
             text += f" · {len(diagram.refused)} left out, such as {diagram.refused[0]}"
         return {**status, "level": "warn" if diagram.refused else "ok", "text": text}
 
-    def do(self, action: str, value: object) -> list[Message]:
-        session = self.session
-        if action == "export_csv":
-            text = session.to_csv()
-            return [{"type": "file", "name": "order.csv", "mime": "text/csv", "text": text}]
-        if action == "export_html":
-            page = _picture(session).page()
-            return [{"type": "file", "name": "run.html", "mime": "text/html", "text": page}]
-        return super().do(action, value)
+    def table(self) -> str:
+        return self.session.to_csv()
+
+    def drawing(self) -> Picture:
+        return _picture(self.session)
 
 
 def _picture(session: OrderSession) -> Picture:

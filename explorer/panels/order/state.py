@@ -7,19 +7,19 @@ Full keys: "see.width", "see.ThetaRK"; of the scheme "knob.tableau" and "knob.re
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from explorer.dispatch.simulate import simulate
 from explorer.errors import BadValue, ExplorerError
 from explorer.models import models
 from explorer.panels.code import called, opening, settings
+from explorer.panels.see import SeeStates
 from explorer.panels.session import Model, Session
-from explorer.panels.state import State, States, saved
+from explorer.panels.state import State, States
 from explorer.parameters import number
 from explorer.results.solution import Solution
 from explorer.schemes import Scheme
@@ -96,10 +96,8 @@ def _curve(
     return diagram.curves, diagram.refused
 
 
-class OrderStates(States):
+class OrderStates(SeeStates):
     """States of the order panel."""
-
-    draws_inputs = False
 
     def fresh(
         self, model: str, sizes: Mapping[str, int] | None = None, scheme: Chosen | None = None
@@ -116,41 +114,18 @@ class OrderStates(States):
         state["see"] = {"width": WIDTH, **dict.fromkeys(CURVES, True)}
         return state
 
-    def keys(self, state: State) -> list[str]:
-        """Return the full key of everything that can be changed."""
-        own = [k for k in super().keys(state) if k.startswith(("model", "t_end", "size.", "rho."))]
-        return [*own, *KNOBS, *(f"see.{name}" for name in state["see"])]
+    def takes(self, key: str) -> bool:
+        """Whether a full key of a session is one of this panel too."""
+        return key.startswith(("model", "t_end", "size.", "rho.")) or key in KNOBS
 
-    def key(self, state: State, name: str) -> str:
-        """Return the full key of a name."""
-        own = f"see.{name}" in self.keys(state) and f"rho.{name}" not in self.keys(state)
-        return f"see.{name}" if own else super().key(state, name)
+    def seen(self, state: State, name: str, value: object) -> float:
+        """Return the checked width of the layers."""
+        return number(value, "The width of the smooth layers", positive=True)
 
-    def change(self, state: State, key: str, value: object) -> State:
-        """Return `state` with one entry changed, checked on its own."""
-        group, _, name = key.partition(".")
-        if group != "see":
-            return super().change(state, key, value)
-        new = copy.deepcopy(state)
-        if name == "width":
-            new["see"]["width"] = number(value, "The width of the smooth layers", positive=True)
-        else:
-            new["see"][name] = bool(value)
-            if not any(new["see"][curve] for curve in CURVES):
-                raise BadValue("At least one curve must be shown. Select another curve first.")
-        return new
-
-    def from_json(self, text: str | Mapping[str, object]) -> tuple[States, State]:
-        """Return what `to_json` wrote, or what another panel did: of that only what fits here."""
-        with saved(text) as given:
-            see = dict(given.pop("see", None) or {})
-            knobs = {k: x for k, x in given["knobs"].items() if f"knob.{k}" in KNOBS}
-            given |= {"scheme": "FESD", "knobs": knobs if given["scheme"] == "FESD" else {}}
-        states, state = super().from_json(given)
-        for name, value in see.items():
-            if f"see.{name}" in states.keys(state):
-                state = states.change(state, f"see.{name}", value)
-        return states, state
+    def fitting(self, given: State) -> State:
+        """Return what of a saved state this panel takes."""
+        knobs = {k: x for k, x in given["knobs"].items() if f"knob.{k}" in KNOBS}
+        return given | {"scheme": "FESD", "knobs": knobs if given["scheme"] == "FESD" else {}}
 
 
 class OrderSession(Session):
@@ -162,10 +137,10 @@ class OrderSession(Session):
         One run, by `FESD` of two stages; where that fails the state is refused.
     """
 
+    most_pins = 1
     _states = OrderStates
 
     def __init__(self, model: Model = "switched_oscillator", **settings: object) -> None:
-        self._pinned: WorkPrecision | None = None
         super().__init__(model, None, **settings)
 
     @classmethod
@@ -198,12 +173,10 @@ class OrderSession(Session):
     @property
     def ghost(self) -> WorkPrecision | None:
         """The pinned errors."""
-        return None if self.pinned is None else self._pinned
+        return cast("WorkPrecision | None", self.beside)
 
-    def pin(self) -> None:
-        """Keep the present errors in the picture."""
-        self._pinned = self.diagram()
-        super().pin()
+    def _beside(self) -> WorkPrecision:
+        return self.diagram()
 
     def _run(self, states: States, state: State) -> Solution:
         scheme = dataclasses.replace(FESD(**state["knobs"]), h=state["t_end"] / _PLAIN)

@@ -12,7 +12,7 @@ from explorer.errors import ExplorerError
 from explorer.optimise.cost_curve import CostCurve
 from explorer.panels.answer import SessionAnswer
 from explorer.panels.controls import values
-from explorer.panels.messages import Card, Frame, Group, Message, Schema, Status, Values
+from explorer.panels.messages import Card, Frame, Group, Schema, Status, Values
 from explorer.panels.sensitivity.cards import (
     agreement_card,
     cost_along,
@@ -26,7 +26,7 @@ from explorer.panels.session_panel import SessionPanel, Shown, panel
 from explorer.quantities import quantity
 from explorer.study.asked import Chosen
 from explorer.systems import System
-from explorer.views.drawing.picture import steady
+from explorer.views.drawing.picture import Picture, steady
 from explorer.views.drawing.slopes import arrow_scale
 from explorer.views.drawing.traces import Figure
 from explorer.views.sensitivity import as_csv
@@ -44,6 +44,7 @@ class _Answer(SessionAnswer):
     """Answers the browser from a session whose run carries its derivative."""
 
     session: SensitivitySession
+    saved = "sensitivity"
 
     def __init__(self, session: SensitivitySession) -> None:
         super().__init__(session)
@@ -163,18 +164,13 @@ class _Answer(SessionAnswer):
         status = {**status, "detail": figures}
         return {**status, "level": "warn", "text": said} if said else status
 
-    def do(self, action: str, value: object) -> list[Message]:
-        session = self.session
-        if action == "export_csv":
-            text = as_csv(session.sensitivity)
-            return [{"type": "file", "name": "sensitivity.csv", "mime": "text/csv", "text": text}]
-        if action == "export_html":
-            see = session.state["see"]
-            sens, shown = session.sensitivity, see["constraint"] or see["coordinate"]
-            picture = view.picture(sens, coordinate=shown)
-            page = picture.page()
-            return [{"type": "file", "name": "run.html", "mime": "text/html", "text": page}]
-        return super().do(action, value)
+    def table(self) -> str:
+        return as_csv(self.session.sensitivity)
+
+    def drawing(self) -> Picture:
+        see = self.session.state["see"]
+        shown = see["constraint"] or see["coordinate"]
+        return view.picture(self.session.sensitivity, coordinate=shown)
 
 
 def _calls(sens: Sensitivity) -> int:

@@ -12,6 +12,7 @@ import contextlib
 import copy
 import functools
 from collections.abc import Callable, Mapping
+from typing import cast
 
 import numpy as np
 
@@ -252,13 +253,13 @@ class SensitivitySession(Session):
         Of `state`; ``sensitivity.solution`` is `solution`.
     """
 
+    most_pins = 1
     _states = SensitivityStates
 
     def __init__(
         self, model: Model = "bouncing_ball", scheme: Chosen | None = None, **settings: object
     ) -> None:
         self._found: Sensitivity | None = None
-        self._pinned: Sensitivity | None = None
         super().__init__(model, scheme, **settings)
 
     @classmethod
@@ -295,13 +296,10 @@ class SensitivitySession(Session):
     @property
     def ghost(self) -> Sensitivity | None:
         """The derivative of the pinned run."""
-        ghost = self._pinned
-        return ghost if ghost is not None and ghost.solution is self.pinned else None
+        return cast("Sensitivity | None", self.beside)
 
-    def pin(self) -> None:
-        """Keep the current run and its derivative in the picture."""
-        self._pinned = self.sensitivity
-        super().pin()
+    def _beside(self) -> Sensitivity:
+        return self.sensitivity
 
     def derive(self, states: States, state: State) -> Sensitivity:
         """Run, with the derivative by the chosen parameter.

@@ -8,7 +8,7 @@ import numpy as np
 
 from explorer.panels.answer import SessionAnswer
 from explorer.panels.controls import choice, slider
-from explorer.panels.messages import Card, Control, Frame, Group, Message, Schema, Status, Values
+from explorer.panels.messages import Card, Control, Frame, Group, Schema, Status, Values
 from explorer.panels.session import Session
 from explorer.panels.session_panel import SessionPanel, Shown, panel
 from explorer.panels.stability.state import KNOBS, SCHEMES, StabilitySession
@@ -98,12 +98,8 @@ class _Answer(SessionAnswer):
             }
         return {**status, "text": f"spectral radius {radius:.9g} · {status['text']}"}
 
-    def do(self, action: str, value: object) -> list[Message]:
-        session = self.session
-        if action == "export_html":
-            page = _picture(session).page()
-            return [{"type": "file", "name": "run.html", "mime": "text/html", "text": page}]
-        return super().do(action, value)
+    def drawing(self) -> Picture:
+        return _picture(self.session)
 
 
 def _picture(session: StabilitySession) -> Picture:

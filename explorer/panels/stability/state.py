@@ -11,6 +11,7 @@ import copy
 import dataclasses
 import functools
 from collections.abc import Mapping
+from typing import cast
 
 import numpy as np
 
@@ -183,10 +184,10 @@ class StabilitySession(Session):
         The run with the chosen step; ``oscillation.motion`` is `solution`.
     """
 
+    most_pins = 1
     _states = StabilityStates
 
     def __init__(self, scheme: Chosen | None = None, **settings: object) -> None:
-        self._pinned: Stability | None = None
         self._ran: Oscillation | None = None
         super().__init__("oscillator", scheme, **settings)
 
@@ -237,12 +238,10 @@ class StabilitySession(Session):
     @property
     def ghost(self) -> Stability | None:
         """The stability of the pinned scheme."""
-        return None if self.pinned is None else self._pinned
+        return cast("Stability | None", self.beside)
 
-    def pin(self) -> None:
-        """Keep the present scheme in the picture."""
-        self._pinned = self.found
-        super().pin()
+    def _beside(self) -> Stability:
+        return self.found
 
     def _run(self, states: States, state: State) -> Solution:
         scheme = build(state["scheme"], state["knobs"])

@@ -1,0 +1,185 @@
+// Help on every word and symbol that the panel shows: on hover, on focus by the keyboard, by touch,
+// and read aloud. What is said stands in words.json.
+
+import { labelNodes, make, plainLabel, setText } from "./dom.js";
+import WORDS from "./words.json";
+
+const WAIT = 450; // ms
+const STAYS = 6000; // ms, after a touch
+const OWN = /^(rho|q0|v0|x0|u|size)\./;
+const UNIT = / \([^()]*\)$/;
+
+const byName = new Map(WORDS.flatMap((entry) => entry.names.map((name) => [name.toLowerCase(), entry])));
+
+// The entry of a word: of a column, an axis or a control.
+export const entryOf = (name) => byName.get(String(name).toLowerCase().trim());
+
+// What a control's own text says, then its entry, and that of a word within its text.
+export function helpOf({ key, label, text, low, high, unit }) {
+  const own = OWN.exec(key);
+  const entry = entryOf(own ? own[1] : key);
+  if (!entry) return null;
+  if (!own) return entry;
+  const within = WORDS.find((one) => one.within?.some((word) => (text ?? "").includes(word)));
+  const range = Number.isFinite(low) && Number.isFinite(high) ? ` Its slider goes from ${low} to ${high}${unit ? ` ${unit}` : ""}.` : "";
+  const named = plainLabel(label);
+  const word = text && text !== named ? `${named}: ${text}` : named;
+  const { means, equation } = within ?? entry;
+  return { word, means: `${means}${range}`, equation };
+}
+
+// Of a title of an axis or the head of a column, without its unit.
+export function titled(title) {
+  const text = plainLabel(title).replace(UNIT, "");
+  return entryOf(String(title).replace(UNIT, "")) ?? entryOf(text) ?? entryOf(`column.${text}`)
+    ?? (/^dr\/dt/.test(text) ? entryOf("column.dr/dt") : undefined)
+    ?? (/^(α|alpha)/.test(text) ? entryOf("α") : undefined)
+    ?? (/surfaces/.test(text) ? entryOf("surfaces at the end") : undefined);
+}
+
+// All words of a sentence that have an entry: those of the status line.
+export const wordsIn = (text) => WORDS.filter(({ word, names }) => [word, ...names].some(
+  (one) => one.length > 3 && !one.includes(".") && text.includes(one)));
+
+export class Help {
+  constructor(panel, signal) {
+    this.panel = panel;
+    this.tip = make("div", { class: "nsx-tip", role: "tooltip", id: `nsx-tip-${panel.view}`, hidden: true });
+    panel.body.append(this.tip);
+    this.button = make("button", {
+      type: "button", class: "nsx-button", "data-action": "words", "aria-label": "Words and symbols",
+      title: "Words and symbols of this panel", on: { click: () => this.dialog() },
+    }, "?");
+    const { root } = panel;
+    const listen = (name, hear) => root.addEventListener(name, hear, { signal });
+    listen("pointerover", (event) => {
+      if (event.pointerType !== "touch" && !event.buttons) this.later(event.target);
+    });
+    listen("pointerout", () => this.later(null));
+    listen("pointerdown", () => this.hide());
+    listen("pointerup", (event) => {
+      if (event.pointerType === "touch") this.touch(event.target);
+    });
+    listen("focusin", ({ target }) => target.matches(":focus-visible") && this.later(target));
+    listen("focusout", () => this.later(null));
+    document.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && !this.tip.hidden) event.preventDefault(); // closes the tip alone
+      if (event.key !== "Tab") this.hide();
+    }, { signal, capture: true });
+    signal.addEventListener("abort", () => clearTimeout(this.timer));
+  }
+
+  // The element that a word stands in, and its entry.
+  find(target) {
+    const control = target.closest?.(".nsx-control");
+    if (control) return [control, this.entryOfControl(control)];
+    const head = target.closest?.("th");
+    if (head?.closest(".nsx-table")) return [head, titled(head.dataset.name ?? head.textContent)];
+    const title = target.closest?.(".infolayer text[class$=title]");
+    if (title) return [title, titled(title.dataset.unformatted ?? title.textContent)];
+    const said = target.closest?.(".nsx-said, .nsx-checks");
+    if (said) {
+      const [first, ...more] = wordsIn(said.textContent);
+      return [said, first && { ...first, more }];
+    }
+    return [];
+  }
+
+  entryOfControl(node) {
+    const control = [...this.panel.controls.byKey.values()].find((one) => one.node === node);
+    return control && helpOf(control.spec);
+  }
+
+  later(target) {
+    clearTimeout(this.timer);
+    const [node, entry] = target ? this.find(target) : [];
+    if (!entry) this.timer = setTimeout(() => this.hide(), 100);
+    else this.timer = setTimeout(() => this.show(node, entry), WAIT);
+  }
+
+  touch(target) {
+    const [node, entry] = this.find(target);
+    if (!entry || target.closest("input, select, button")) return;
+    this.show(node, entry);
+    this.timer = setTimeout(() => this.hide(), STAYS);
+  }
+
+  show(node, entry) {
+    clearTimeout(this.timer);
+    this.tip.replaceChildren(...[entry, ...(entry.more ?? [])].map(written));
+    this.tip.hidden = false;
+    const [whole, own] = [this.panel.root, node].map((one) => one.getBoundingClientRect());
+    const { offsetWidth: wide, offsetHeight: high } = this.tip;
+    const below = own.bottom - whole.top + 4;
+    const top = below + high < whole.height ? below : Math.max(own.top - whole.top - high - 4, 0);
+    this.tip.style.top = `${top}px`;
+    this.tip.style.left = `${Math.max(Math.min(own.left - whole.left, whole.width - wide - 4), 4)}px`;
+  }
+
+  hide() {
+    clearTimeout(this.timer);
+    this.tip.hidden = true;
+  }
+
+  // For screen readers: each control and column is described by its entry.
+  describe() {
+    for (const control of this.panel.controls.byKey.values()) control.describe(spoken(helpOf(control.spec)));
+    this.describeColumns();
+  }
+
+  describeColumns() {
+    for (const head of this.panel.table.head.cells) {
+      const said = spoken(titled(head.dataset.name ?? head.textContent));
+      head.describing ??= this.aloud(head);
+      setText(head.describing, said);
+    }
+  }
+
+  aloud(head) {
+    this.count = (this.count ?? 0) + 1;
+    const node = make("span", { hidden: true, id: `${this.tip.id}-${this.count}` });
+    this.panel.root.append(node);
+    head.setAttribute("aria-describedby", node.id);
+    return node;
+  }
+
+  // All words that the panel shows now.
+  entries() {
+    const { controls, table, picture } = this.panel;
+    const layout = picture.layout ?? {};
+    const axes = Object.entries(layout).filter(([key]) => /^[xy]axis/.test(key)).map(([, { title }]) => title?.text);
+    const found = [
+      ...[...controls.byKey.values()].map(({ spec }) => helpOf(spec)),
+      ...[...table.head.cells].map((head) => titled(head.dataset.name ?? head.textContent)),
+      ...axes.filter(Boolean).map(titled),
+      ...(picture.data ?? []).map(({ name }) => entryOf(plainLabel(name))),
+      ...wordsIn(this.panel.status.node.textContent),
+    ];
+    const seen = new Set();
+    return found.filter((one) => one && !seen.has(one.word) && seen.add(one.word));
+  }
+
+  dialog() {
+    this.hide();
+    const close = make("button", { type: "submit", class: "nsx-button nsx-wide" }, "Close");
+    const list = make("dl", { class: "nsx-words-list", tabindex: 0, "aria-label": "Words and symbols" });
+    for (const { word, means, equation } of this.entries()) {
+      list.append(make("dt", {}, word), make("dd", {}, means));
+      if (equation) list.append(make("dd", { class: "nsx-equation" }, equation));
+    }
+    const dialog = make("dialog", { class: "nsx-dialog", "aria-label": "Words and symbols" }, make(
+      "form", { method: "dialog" }, make("strong", {}, "Words and symbols"), list,
+      make("div", { class: "nsx-dialog-buttons" }, close),
+    ));
+    dialog.addEventListener("close", () => dialog.remove());
+    this.panel.body.append(dialog);
+    dialog.showModal();
+  }
+}
+
+const spoken = (entry) => (entry ? [entry.means, entry.equation].filter(Boolean).join(" ") : "");
+
+function written({ word, means, equation }) {
+  return make("div", {}, make("strong", {}, labelNodes(word)), make("div", {}, means),
+    equation ? make("div", { class: "nsx-equation" }, equation) : null);
+}
