@@ -1,0 +1,1 @@
+"""The chapters: one file each, with its exercises. A new file is found by itself."""
