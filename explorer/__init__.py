@@ -8,9 +8,11 @@
 Simulate       ex.simulate(system, scheme, t_end=3, e=0.5); it chooses a scheme if none is given
 Results        run.t, run.q, run.v, run.events, run.status, run.certificate; run.save, ex.load
 Draw           ex.views.trajectory(run), ex.views.energy(run), ...; dir(ex.views) lists all
-Explore        ex.explore("bouncing_ball") opens the live panel in a notebook;
+Explore        ex.gallery() shows all models in a notebook, and opens them;
+               ex.explore("bouncing_ball") opens the live panel of one;
                ex.explore_sensitivity, ex.explore_order, ex.explore_stability,
-               ex.explore_control
+               ex.explore_schemes, ex.explore_orbits, ex.explore_basins, ex.explore_control;
+               ex.write_model() takes equations as text
 Differentiate  ex.sensitivity(system, scheme, ("g", "e")), exact across events;
                ex.minimize, ex.fit
 Control        ex.optimize(ex.OptimalControlProblem(system, ...)) plans a control;
@@ -19,8 +21,9 @@ Study          ex.study.limit_cycle, ex.study.stability, ex.study.modes, ...
 Models         list(ex.models.models) lists the gallery; help(ex.models.chua)
 Schemes        ex.schemes_for(system) lists those that take a system; help(ex.MoreauJean)
 Own systems    ex.MechanicalSystem, ex.HybridSystem, ex.FirstOrderSystem, ex.FilippovSystem,
-               ex.StepSystem, ex.LinearMechanicalSystem, ex.DiscSystem; part by part:
-               ex.Linkage, ex.Multibody
+               ex.StepSystem, ex.LinearMechanicalSystem, ex.DiscSystem, ex.MapSystem; part by
+               part: ex.Linkage, ex.Multibody
+Learn          ex.course lists the chapters; ex.course.check("4.1", answer) checks an exercise
 Cite           ex.cite(run), ex.cite("FESD") print the sources; .bibtex has them as BibTeX
 
 dir(ex) lists all names, help(ex.simulate) explains one. Names are imported when they are first
@@ -46,7 +49,8 @@ def _panels() -> tuple[str, ...]:
     folders = sorted(
         file.parent.name for file in Path(__file__).parent.glob("panels/*/__init__.py")
     )
-    return tuple(name if name == "explore" else f"explore_{name}" for name in folders)
+    own = ("explore", "gallery", "write_model")
+    return tuple(name if name in own else f"explore_{name}" for name in folders)
 
 
 _HOMES = {
@@ -63,6 +67,7 @@ _HOMES = {
         "NotApplicable",
         "SchemeWarning",
         "StepFailed",
+        "WrongAnswer",
     ),
     "parameters": ("Param",),
     "recorder": ("Recorder",),
@@ -75,6 +80,7 @@ _HOMES = {
         "FirstOrderSystem",
         "HybridSystem",
         "LinearMechanicalSystem",
+        "MapSystem",
         "MechanicalSystem",
         "Record",
         "StepSystem",
@@ -102,19 +108,21 @@ _HOMES = {
         "optimize",
     ),
     "panels": _panels(),
+    "course": (),
     "models": (),
     "reformulations": (),
     "study": (),
     "tasks": (),
     "views": (),
 }
+_PARTS = ("course", "models", "panels", "reformulations", "schemes", "study", "tasks", "views")
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = [*_HOME, "models", "reformulations", "schemes", "study", "tasks", "views"]
+__all__ = [*_HOME, "course", "models", "reformulations", "schemes", "study", "tasks", "views"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("models", "panels", "reformulations", "schemes", "study", "tasks", "views"):
+    if name in _PARTS:
         return importlib.import_module(f"explorer.{name}")
     if name in _HOME:
         public = getattr(importlib.import_module(f"explorer.{_HOME[name]}"), name)

@@ -11,7 +11,6 @@ import argparse
 import hashlib
 import json
 import os
-import shutil
 import socket
 import sys
 import tempfile
@@ -57,6 +56,32 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         help="run the whole start-up headlessly, report success or failure, then exit",
     )
     action.add_argument("--warm", action="store_true", help="compile all kernels, then exit")
+    action.add_argument(
+        "--book",
+        nargs="?",
+        type=Path,
+        const=Path("build/book"),
+        metavar="FOLDER",
+        help="build the book, pages that are read without a network (default: %(const)s)",
+    )
+    action.add_argument(
+        "--course",
+        nargs="?",
+        type=Path,
+        const=Path("build/course"),
+        metavar="FOLDER",
+        help="write the chapters of the course without solutions (default: %(const)s)",
+    )
+    action.add_argument(
+        "--slides",
+        nargs="?",
+        type=Path,
+        const=Path("build/slides"),
+        metavar="FOLDER",
+        help="run the chapters of the course, and write them as slides (default: %(const)s)",
+    )
+    parser.add_argument("--only", help=argparse.SUPPRESS)  # of the book: some models, for tests
+    parser.add_argument("--without-notebooks", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args(argv)
     if given.port is not None and not 0 <= given.port < 65536:
         parser.error(f"--port {given.port}: a port is a number from 0 to 65535.")
@@ -70,6 +95,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if given.warm:
             _warm()
             return 0
+        if given.book:
+            only = given.only.split(",") if given.only else None
+            return _book(given.book, only, notebooks=not given.without_notebooks)
+        if given.course or given.slides:
+            return _course(given)
         if given.check:
             with tempfile.TemporaryDirectory(prefix="nonsmooth-explorer-") as folder:
                 return _check(given, Path(folder))
@@ -186,6 +216,50 @@ def _warm() -> None:
     )
 
 
+def _book(folder: Path, only: list[str] | None, *, notebooks: bool) -> int:
+    """Build the book; return 1 if something is wrong with it."""
+    from explorer.book import build
+    from explorer.errors import ExplorerError
+
+    terminal = _Terminal()
+    try:
+        chapters: list[str] | None = None if notebooks else []
+        plans: list[str] | None = [] if only else None
+        book = build(folder, only=only, chapters=chapters, plans=plans, say=terminal.note)
+    except ExplorerError as error:
+        raise CannotStartError(str(error)) from error
+    terminal.say(str(book))
+    if book.note:
+        terminal.say(book.note)
+    for problem in book.problems:
+        print(problem, file=sys.stderr)
+    return 1 if book.problems else 0
+
+
+def _course(given: argparse.Namespace) -> int:
+    """Write the chapters for students, or as slides."""
+    from explorer.errors import ExplorerError
+
+    terminal, home = _Terminal(), _shipped(given.notebooks)
+    try:
+        if given.course:
+            from explorer.course.notebooks import write_students
+
+            written = write_students(home, given.course)
+        else:
+            from explorer.book.slides import slides
+
+            written = slides(home, given.slides, say=terminal.note)
+    except OSError as error:
+        folder = given.course or given.slides
+        raise CannotStartError(f"{folder} cannot be written ({error.strerror}).") from error
+    except ExplorerError as error:
+        raise CannotStartError(str(error)) from error
+    for path in written:
+        terminal.say(str(path))
+    return 0
+
+
 def _refuse_taken(port: int | None) -> None:
     if not port:
         return
@@ -215,21 +289,25 @@ def _shipped(given: Path | None) -> Path:
 
 
 def _copy(source: Path, folder: Path) -> list[str]:
-    """Copy the notebooks to `folder`; return the names of those that the user has changed."""
+    """Copy the notebooks to `folder`; return the names of those that the user has changed.
+
+    The chapters of the course go there without their solutions.
+    """
     kept = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
         copied = _record(folder)
-        for file in sorted(p for p in source.iterdir() if p.is_file()):
-            shipped, target = _digest(file), folder / file.name
-            if target.exists() and (present := _digest(target)) != shipped:
-                if copied.get(file.name) != present:
-                    kept.append(file.name)
+        for name, content in _offered(source):
+            shipped, target = _digest(content), folder / name
+            if target.exists() and (present := _digest(target.read_bytes())) != shipped:
+                if copied.get(name) != present:
+                    kept.append(name)
                     continue
                 target.unlink()
             if not target.exists():
-                shutil.copyfile(file, target)
-            copied[file.name] = shipped
+                target.parent.mkdir(exist_ok=True)
+                target.write_bytes(content)
+            copied[name] = shipped
         (folder / RECORD).write_text(json.dumps(copied, indent=1))
     except OSError as error:
         raise CannotStartError(
@@ -237,6 +315,17 @@ def _copy(source: Path, folder: Path) -> list[str]:
             "with --dir."
         ) from error
     return kept
+
+
+def _offered(source: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield what a user gets: names below the folder, and contents."""
+    for file in sorted(p for p in source.iterdir() if p.is_file()):
+        yield file.name, file.read_bytes()
+    if (source / "course").is_dir():
+        from explorer.course.notebooks import students
+
+        for chapter, text in students(source):
+            yield f"course/{chapter.stem}.ipynb", text.encode()
 
 
 def _record(folder: Path) -> dict[str, str]:
@@ -247,9 +336,8 @@ def _record(folder: Path) -> dict[str, str]:
         return {}
 
 
-def _digest(file: Path) -> str:
+def _digest(content: bytes) -> str:
     """Digest of a file; of a notebook only its source, since running it is no change."""
-    content = file.read_bytes()
     try:
         cells = json.loads(content)["cells"]
         typed = [[cell["cell_type"], "".join(cell["source"])] for cell in cells]

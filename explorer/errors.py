@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 __all__ = [
     "BadArgument", "BadAttribute", "BadModel", "BadValue", "CacheWarning", "ExplorerError",
     "LessonWarning", "ModelWarning", "NoSuchName", "NotApplicable", "SchemeWarning", "StepFailed",
-    "suggest",
+    "WrongAnswer", "suggest",
 ]  # fmt: skip
 
 
@@ -87,6 +87,14 @@ class StepFailed(ExplorerError, ArithmeticError):
 
     def __reduce__(self) -> tuple[type, tuple[str, object]]:
         return type(self), (str(self), self.solution)
+
+
+class WrongAnswer(ExplorerError):
+    """An answer to an exercise is wrong or missing; the message is a hint."""
+
+    def _render_traceback_(self) -> list[str]:
+        """Have notebooks show the message alone: where it was raised helps nobody."""
+        return [str(self)]
 
 
 class CacheWarning(UserWarning):

@@ -9,14 +9,15 @@ from contextlib import contextmanager
 
 __all__ = ["Progress", "bar", "redirected", "show", "shown_by"]
 
-_WIDTH = 30
+_WIDTH = 24
+_EVERY = 0.1  # s: a name that changes within a step is shown no more often
 
 
 def bar(done: int, total: int, name: str, what: str) -> None:
     """Show the progress of a long task; the line ends when ``done == total``."""
     filled = _WIDTH * done // max(total, 1)
     text = f"{what} [{'#' * filled}{'.' * (_WIDTH - filled)}] {done}/{total}"
-    sys.stderr.write(f"\r{text} {name:<20.20}" + ("\n" if done == total else ""))
+    sys.stderr.write(f"\r{text} {name:<40.40}" + ("\n" if done == total else ""))
     sys.stderr.flush()
 
 
@@ -61,10 +62,15 @@ class Progress:
     def __init__(self, total: int, what: str, on: bool = True, after: float = 1.0) -> None:
         self.total, self.what, self.on, self.after = total, what, on, after
         self.begin, self.shown = time.perf_counter(), False
+        self.last = (-1, 0.0)  # the step that is shown, and since when
 
     def __call__(self, done: int, name: str = "") -> None:
-        """Show step `done`."""
-        if self.on and (self.shown or time.perf_counter() - self.begin > self.after):
+        """Show step `done`; within one step the name may change often."""
+        now = time.perf_counter()
+        if done == self.last[0] and now - self.last[1] < _EVERY:
+            return
+        if self.on and (self.shown or now - self.begin > self.after):
+            self.last = done, now
             show(min(done, self.total - 1), self.total, name, self.what)
             self.shown = True
 

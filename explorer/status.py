@@ -31,9 +31,10 @@ from explorer.codes import (
 )
 from explorer.quantities import number, quantity
 
-__all__ = ["UNSTABLE", "Status"]
+__all__ = ["ESCAPED", "UNSTABLE", "Status"]
 
-UNSTABLE = 100  # judged when the run is over: no kernel returns it
+# judged when the run is over: no kernel returns them
+UNSTABLE, ESCAPED = 100, 101
 
 _WORDS = {
     SUCCESS: ("success", "Reached the end."),
@@ -179,6 +180,19 @@ class Status:
         """Return the status of a run that stopped, with a message of the scheme."""
         message = f"Stopped at t = {quantity(t, 's')} (step {step}): {words}.{detail}"
         return cls(code, name, message, step, t)
+
+    @classmethod
+    def escaped(cls, done: int, name: str, value: float, bound: float) -> Status:
+        """Return the status of a map whose iterate behind `done` lies beyond its bound."""
+        where = f"{name} = {number(value, 3)} lies beyond the bound {number(bound, 3)}"
+        if value != value:
+            where = f"{name} is not a number"
+        message = (
+            f"Stopped at iterate {done + 1}: {where}, so the orbit has escaped and has no "
+            "attractor. Start nearer, choose other parameters, or end at "
+            f"t_end = {done}."
+        )
+        return cls(ESCAPED, "escaped", message, done, float(done))
 
     def __str__(self) -> str:
         return self.message

@@ -1,0 +1,131 @@
+"""The checked numbers of a model: what was published, and what is measured when the book is built.
+
+A model names its numbers in `System.published`, and how each is read off a run where it is
+registered (`measures`). A closed form is a number too: the distance of a run to it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from explorer.dispatch.choose import schemes_for
+from explorer.dispatch.simulate import simulate
+from explorer.errors import ExplorerError
+from explorer.models import models
+from explorer.results.solution import Solution
+from explorer.schemes import schemes
+from explorer.study.asked import Chosen
+from explorer.systems import System
+from explorer.types import Settings
+
+__all__ = ["Distance", "Number", "distance", "numbers"]
+
+_OF_RUNS = ("t_end", "q0", "v0", "x0", "mode0")  # of a preset, beside parameters
+
+
+@dataclass(frozen=True)
+class Number:
+    """A published number beside the measured one.
+
+    Attributes
+    ----------
+    what, source : str
+    published, tolerance : float
+    measured : float
+        NaN if nothing says how it is read off a run, or if the run failed.
+    why : str
+        Why it is NaN.
+    """
+
+    what: str
+    published: float
+    tolerance: float
+    source: str
+    measured: float = math.nan
+    why: str = ""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the measured number lies within the tolerance of the published one."""
+        return abs(self.measured - self.published) <= self.tolerance
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far a run is from the closed form: the largest difference, in the model's own units.
+
+    Attributes
+    ----------
+    largest, scale : float
+        The largest difference, and the largest value of the closed form.
+    scheme : str
+    rows : int
+        How many rows were compared.
+    """
+
+    largest: float
+    scale: float
+    scheme: str
+    rows: int
+
+
+def numbers(name: str) -> list[Number]:
+    """Return the numbers of a model of the gallery, measured now."""
+    build = models[name]
+    system = build()
+
+    made: dict[str, Solution] = {}  # several numbers may be read off one run
+
+    def run(scheme: Chosen | None = None, *, preset: str = "", **settings: object) -> Solution:
+        asked = repr((scheme, preset, sorted(settings.items(), key=str)))
+        if asked not in made:
+            made[asked] = fresh(scheme, preset, settings)
+        return made[asked]
+
+    def fresh(scheme: Chosen | None, preset: str, settings: Settings) -> Solution:
+        known = {*system.parameters, *_OF_RUNS}
+        of_preset = {k: v for k, v in system.presets.get(preset, {}).items() if k in known}
+        if isinstance(scheme, str):  # with its options among the settings
+            own = {f.name for f in dataclasses.fields(schemes[scheme])} - known
+            scheme = schemes[scheme](**{k: v for k, v in settings.items() if k in own})
+            settings = {k: v for k, v in settings.items() if k not in own}
+        return simulate(build(), scheme, **{**of_preset, **settings})
+
+    found = []
+    for what, (value, tolerance, source) in system.published.items():
+        measure = getattr(build, "measures", {}).get(what)
+        measured, why = math.nan, "" if measure else "measured by the tests only"
+        if measure:
+            try:
+                measured = float(measure(run))
+            except (ExplorerError, IndexError, AttributeError) as error:
+                why = f"the run failed: {error}"
+        found.append(Number(what, value, tolerance, source, measured, why))
+    return found
+
+
+def distance(system: System) -> Distance | None:
+    """Return how far the run of a model is from its closed form; None if it has none.
+
+    Events are located where a scheme of the system does that: the closed form has them too.
+    """
+    if system.exact is None:
+        return None
+    names = [type(s).__name__ for s in schemes_for(system)]
+    located = next((s for s in ("EventDriven", "FESD") if s in names), None)
+    run = simulate(system, located)
+    keep = np.append(np.diff(run.t) > 0, True)  # the right limits, as the closed form
+    form = system.exact(run.t[keep], run.rho)
+    largest = scale = 0.0
+    for key in ("q", "x"):
+        if key in form:
+            known = np.isfinite(form[key])
+            difference = np.abs(np.asarray(getattr(run, key))[keep] - form[key])[known]
+            largest = max(largest, float(difference.max(initial=0.0)))
+            scale = max(scale, float(np.abs(form[key][known]).max(initial=0.0)))
+            break
+    return Distance(largest, scale, type(run.scheme).__name__, int(keep.sum()))
