@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import sys
+import zlib
 
 import pytest
 
 
 def pytest_addoption(parser):
-    """Add what a second run of the suite, on another Python, leaves out."""
+    """Add how much of the suite is run: what is broad in parts, and on another Python a sample."""
     parser.addoption(
-        "--gallery", type=int, default=1, metavar="N",
-        help="of tests marked gallery, which have many cases, run every N-th case",
+        "--all", action="store_true",
+        help="run all cases of the tests over the whole gallery, of which else every third is run",
     )  # fmt: skip
+    parser.addoption(
+        "--every", type=int, default=1, metavar="N", help="run every N-th test and case only"
+    )
 
 
 def pytest_collection_modifyitems(config, items):
@@ -22,12 +27,23 @@ def pytest_collection_modifyitems(config, items):
         if "benchmarks" in item.path.relative_to(config.rootpath).parts:
             item.add_marker("quiet")
     items.sort(key=lambda item: item.get_closest_marker("quiet") is None)
-    cases = [item for item in items if item.get_closest_marker("gallery")]
-    kept = cases[:: config.getoption("gallery")]
-    if len(kept) < len(cases):
-        left = {*cases} - {*kept}
+    broad = 1 if config.getoption("--all") else 3
+    every = config.getoption("--every")
+    kept = []
+    for name, cases in itertools.groupby(items, key=lambda item: item.nodeid.partition("[")[0]):
+        cases = [*cases]
+        if broad > 1 and cases[0].get_closest_marker("broad"):
+            cases = cases[begin(name, min(broad, len(cases))) :: broad]
+        kept += cases[begin(name, every) :: every]
+    if len(kept) < len(items):
+        left = {*items} - {*kept}
         config.hook.pytest_deselected(items=[item for item in items if item in left])
-        items[:] = [item for item in items if item not in left]
+        items[:] = kept
+
+
+def begin(name, each):
+    """Return with which case a test begins: another one in each test, and on each Python."""
+    return (zlib.crc32(name.encode()) + sys.version_info.minor) % each
 
 
 def pytest_collection_finish():

@@ -1,5 +1,7 @@
 """Run some tests first: ``pytest -p mutant_order``, with MUTANT_FIRST the file that names them.
 
+Then come short runs of the gallery by the schemes of the modules in MUTANT_SCHEMES.
+
 A test that takes MUTANT_LONG seconds of the processor, in which nothing is compiled, ends the
 process. MUTANT_NOW is the file that says which test is run.
 """
@@ -12,6 +14,8 @@ from pathlib import Path
 
 import pytest
 from numba.core import event
+
+from explorer.schemes import schemes
 
 LONG = float(os.environ["MUTANT_LONG"])
 
@@ -36,7 +40,16 @@ def pytest_collection_modifyitems(items):
     """Put the tests that are named first, in their order."""
     names = Path(os.environ["MUTANT_FIRST"]).read_text("utf-8").splitlines()
     place = {name: n for n, name in enumerate(names)}
-    items.sort(key=lambda item: place.get(item.nodeid, len(names)))
+    modules = os.environ["MUTANT_SCHEMES"].split()
+    ends = tuple(f"-{name}]" for name, one in schemes.items() if one.__module__ in modules)
+
+    def order(item):
+        short = "test_regression.py::test_a_short_run[" in item.nodeid and item.nodeid.endswith(
+            ends
+        )
+        return place.get(item.nodeid, len(names) + (not short))
+
+    items.sort(key=order)
 
 
 @pytest.hookimpl(wrapper=True)

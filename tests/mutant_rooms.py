@@ -2,10 +2,11 @@
 
 The tests of a file are those that take it uncompiled (tests/plain.py), those that bear its name or
 that of its folder, those that import it or say the name of something public in it, then those of
-the other files in its folder, first of those that import it; where there are few, and for kernels,
-those of the files that import it, and so on. A test file that runs through whole folders names them,
-in `COVERS`: for each file in them it comes behind those that take it uncompiled or bear its name,
-which are quicker.
+the other files in its folder, first of those that import it, then of those that import these; where
+there are few, and for kernels, those of the files that import it, and so on. A test file names in
+`COVERS` the folders that it runs through, or files whose tests it holds though it never says their
+names: for each of these files it comes behind those that take it uncompiled or bear its name, which
+are quicker.
 """
 
 from __future__ import annotations
@@ -82,12 +83,12 @@ class Rooms:
         own = module_of(ROOT / "explorer" / file)
         folder = own.rpartition(".")[0] + "."
         room = {name for name in self.files if name.startswith(folder)}
-        near = {name for name in self.users.get(own, ()) if name.startswith(folder)}
+        near = self.near(own, folder)
         seen, found = {own}, self.uncompiled(own)
         found += [path for path in self.called(own) if path not in found]
         found[FEW - 1 : FEW - 1] = self.covering(file)
         found += [path for path in self.ordered({own}) if path not in found]
-        for others in (near, set() if folder.startswith(KERNELS) else room):
+        for others in (*near, set() if folder.startswith(KERNELS) else room):
             found += [path for path in self.ordered(others) if path not in found]
         level = self.users.get(own, set())
         while level and len(found) < FEW:  # of a kernel, up to the schemes that tests name
@@ -96,13 +97,25 @@ class Rooms:
             level = {user for name in level for user in self.users.get(name, ())} - seen
         return found
 
+    def near(self, own: str, folder: str) -> list[set[str]]:
+        """Return who imports a module, who imports these, and so on, all of its folder."""
+        seen, levels = {own}, [{own}]
+        while levels[-1]:
+            users = {user for name in levels[-1] for user in self.users.get(name, ())}
+            levels.append({name for name in users - seen if name.startswith(folder)})
+            seen |= levels[-1]
+        return levels[1:]
+
     def covering(self, file: str) -> list[Path]:
-        """Return the test files that say that they run through the folder of a file."""
-        return sorted(
-            path for path, (text, _) in self.tests.items()
-            if (said := COVERS.search(text))
-            and any(file.startswith(f"{name}/") for name in ast.literal_eval(said[1]))
-        )  # fmt: skip
+        """Return the test files that say that they hold tests of a file, then of its folder."""
+        said = {
+            path: ast.literal_eval(found[1])
+            for path, (text, _) in self.tests.items()
+            if (found := COVERS.search(text))
+        }
+        own = sorted(path for path, names in said.items() if file in names)
+        folders = (p for p, names in said.items() if any(file.startswith(f"{n}/") for n in names))
+        return [*own, *sorted(path for path in folders if path not in own)]
 
     @functools.cache  # noqa: B019
     def schemes(self, file: str) -> list[str]:

@@ -219,12 +219,20 @@ class Server:
         self.session, self.folder, self.known = session, folder, Known()
         self.functions = functions_of(folder)
 
-    def tried(self, items: list, path: str, source: str, seconds: int, long: float = LONG) -> dict:
-        """Run tests on a mutant in a child; return which does not pass, and how it ends."""
+    def tried(
+        self, items: list, path: str, source: str, seconds: int, long: float = LONG,
+        patient: bool = False,
+    ) -> dict:  # fmt: skip
+        """Run tests on a mutant in a child; return which does not pass, and how it ends.
+
+        `patient`: none is too slow that takes not much longer than it may.
+        """
         receive, send = os.pipe()
         child = os.fork()
         if not child:
             os.close(receive)
+            if patient and "uncompiled" in sys.modules:
+                sys.modules["uncompiled"].SECONDS *= SURE
             self.in_child(items, path, source, send, seconds, long)
         os.close(send)
         answer, test = {"killer": "", "why": ""}, ""
@@ -298,11 +306,11 @@ class Server:
         One that does not end passes then well within the time that the mutant has had.
         """
         path, killer = str(Path(self.folder) / asked["file"]), answer["killer"]
-        again = self.tried(item, path, asked["source"], asked["seconds"])
+        again = self.tried(item, path, asked["source"], asked["seconds"], patient=True)
         if not again["killer"]:
             return False
         if killer not in self.known.sound:
-            if self.tried(item, "", "", asked["seconds"], LONG / SURE)["killer"]:
+            if self.tried(item, "", "", asked["seconds"], LONG / SURE, patient=True)["killer"]:
                 self.known.broken.add(killer)
                 return False
             self.known.sound.add(killer)
@@ -323,6 +331,8 @@ def pytest_runtestloop(session):
     read, write = map(int, os.environ["MUTANT_PIPES"].split(","))
     server = Server(session, os.environ["MUTANT_FOLDER"])
     with os.fdopen(read) as questions, os.fdopen(write, "w") as answers:
+        answers.write(json.dumps({"ready": len(session.items)}) + "\n")
+        answers.flush()
         for question in questions:
             answers.write(json.dumps(server.answer(json.loads(question))) + "\n")
             answers.flush()

@@ -21,11 +21,14 @@ from mutant_changes import Mutant
 from explorer import cache
 
 ROOT = Path(__file__).parents[1]
-MARKS = ("-m", "not browser and not quiet", "-p", "no:cacheprovider", "-q")
-SHORT = "0.5"  # seconds of the processor for a test of which nothing is compiled
+MARKS = ("-m", "not browser and not quiet", "-p", "no:cacheprovider", "-p", "mutant_examples", "-q")
+SHORT = os.environ.get(
+    "UNCOMPILED_SECONDS", "0.5"
+)  # seconds of the processor for a test of which nothing is compiled
 QUICK = 10  # seconds of the processor in which a mutant is tried where all is imported
 SILENT = 900.0  # seconds after which a server that has not answered is given up
 LONG = 60.0  # seconds of the processor, beside those of compiling, in which a test has ended
+OUT_OF_TIME = "no time is left"
 SURE = 4.0  # times faster it ends as the project stands
 
 
@@ -56,22 +59,27 @@ class Copy:
         seconds: float,
         first: Sequence[str] = (),
         without: Sequence[str] = (),
+        schemes: Sequence[str] = (),
         long: float = LONG,
     ) -> Found:
-        """Return the first test that does not pass; some are run first, some are left out."""
+        """Return the first test that does not pass; some are run first, some are left out.
+
+        After the first ones come short runs by the schemes of some modules.
+        """
         likely, now = self.folder.parent / "first.txt", self.folder.parent / "now.txt"
         likely.write_text("\n".join(first), "utf-8")
         now.write_text("", "utf-8")
         left = [f"--deselect={name}" for name in without]
         command = [sys.executable, "-m", "pytest", "-x", *MARKS, *left, "-p", "mutant_order"]
         given = {"MUTANT_FIRST": str(likely), "MUTANT_NOW": str(now), "MUTANT_LONG": str(long)}
+        given["MUTANT_SCHEMES"] = " ".join(schemes)
         try:
             ran = subprocess.run(
                 [*command, *names], cwd=self.folder, capture_output=True, text=True,
                 timeout=seconds, env=self.environment() | given,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            return Found(now.read_text("utf-8"), "no time is left")
+            return Found(now.read_text("utf-8"), OUT_OF_TIME)
         if ran.returncode in (0, 5):
             return Found()
         if ran.returncode < 0:
@@ -106,15 +114,23 @@ class Served:
         )  # fmt: skip
         os.close(there), os.close(back)
         self.write = os.fdopen(write, "w")
+        self.answer()  # that it has imported the project as it stands
 
     def ask(self, mutant: Mutant, names: list[str], seconds: int) -> dict | None:
         """Return which test fails, and which tests have not been run; None if no answer comes."""
         asked = {"file": mutant.file, "source": mutant.source, "names": names, "seconds": seconds}
-        answer, end = b"", time.monotonic() + SILENT
         try:
             self.write.write(json.dumps(asked) + "\n")
             self.write.flush()
-            while not answer.endswith(b"\n"):
+        except OSError:
+            return None
+        return self.answer()
+
+    def answer(self) -> dict | None:
+        """Return what the process says next; None if nothing comes."""
+        said, end = b"", time.monotonic() + SILENT
+        try:
+            while not said.endswith(b"\n"):
                 left = max(0.0, end - time.monotonic())
                 data = (
                     os.read(self.read, 1 << 20)
@@ -123,8 +139,8 @@ class Served:
                 )
                 if not data:
                     return None
-                answer += data
-            return json.loads(answer)
+                said += data
+            return json.loads(said)
         except (OSError, ValueError):
             return None
 
@@ -164,8 +180,10 @@ def copied(folder: Path) -> Path:
 class Trial:
     """What is tried on each mutant until a test fails."""
 
-    def __init__(self, copy: Copy, drawn: dict[Mutant, list[str]], seconds: float) -> None:
-        self.copy, self.drawn, self.seconds = copy, drawn, seconds
+    def __init__(
+        self, copy: Copy, drawn: dict[Mutant, list[str]], seconds: float, quick: int = QUICK
+    ) -> None:
+        self.copy, self.drawn, self.seconds, self.short = copy, drawn, seconds, quick
         self.served: dict[bool, Served] = {}
         self.runs: dict[str, dict[str, dict[str, str]]] = {}  # by schemes, of each run
         self.sound: dict[tuple[str, float], bool] = {}
@@ -182,31 +200,32 @@ class Trial:
     def quick(self, mutant: Mutant) -> tuple[Found, list[str]]:
         """Return the first test that fails in a child, or none and what may fail."""
         compiled = not is_kernel(mutant)
-        with made(self.copy, mutant):
-            for _ in range(2):
-                answer = self.server(compiled).ask(mutant, self.drawn[mutant], QUICK)
-                if answer is not None:
-                    return Found(answer["killer"], answer["why"]), answer["left"]
-                self.served.pop(compiled).close()
+        for _ in range(2):
+            server = self.server(compiled)  # which takes the project as it stands
+            with made(self.copy, mutant):
+                answer = server.ask(mutant, self.drawn[mutant], self.short)
+            if answer is not None:
+                return Found(answer["killer"], answer["why"]), answer["left"]
+            self.served.pop(compiled).close()
         return Found(), []
 
-    def whole(self, mutant: Mutant, first: list[str]) -> Found:
+    def whole(self, mutant: Mutant, first: list[str], schemes: list[str]) -> Found:
         """Return the first test of the room that fails twice, and never as the project stands."""
         without: list[str] = []
         end = time.monotonic() + self.seconds
         while True:
             left = end - time.monotonic()
             if left < 0:
-                return Found("", "no time is left")
+                return Found("", OUT_OF_TIME)
             with made(self.copy, mutant):
-                found = self.copy.run(self.drawn[mutant], left, first, without)
-                if not found.why or found.why == "no time is left":
+                found = self.copy.run(self.drawn[mutant], left, first, without, schemes)
+                if not found.why or found.why == OUT_OF_TIME:
                     return Found("", found.why)
                 if "::" not in found.test:
                     return found  # a file cannot even be imported
                 if found.why != "it fails":  # by chance, perhaps
                     again = self.copy.run([found.test], self.seconds)
-                    late = again.why in ("", "no time is left")
+                    late = again.why in ("", OUT_OF_TIME)
                     found = Found(found.test) if late else again
             if found.why and self.passes(found.test, found.why):
                 return found
@@ -216,7 +235,7 @@ class Trial:
         """Return how many arrays of runs are the same to the last bit, or the first that differs."""
         asked = " ".join(schemes)
         if asked not in self.runs:
-            self.runs[asked] = self.copy.recorded(schemes, self.seconds)
+            self.runs[asked] = self.copy.recorded(schemes, self.seconds / 2)
         with made(self.copy, mutant):
             found = self.copy.recorded(schemes, self.seconds)
         for run, arrays in self.runs[asked].items():

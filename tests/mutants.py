@@ -27,12 +27,12 @@ from pathlib import Path
 
 from mutant_changes import Mutant, equivalent, mutants
 from mutant_rooms import Rooms
-from mutant_trials import ROOT, Copy, Found, Trial
+from mutant_trials import OUT_OF_TIME, QUICK, ROOT, Copy, Found, Trial
 
 from explorer import cache
 
 ROOMS = ["study", "optimise", "derivatives", "views/drawing", "kernels"]
-RESULTS = ("killed", "does not end", "equivalent", "survived")
+RESULTS = ("killed", "does not end", "equivalent", "survived", OUT_OF_TIME)
 OPEN = "open"  # no test has failed in a child; those of the room have not been run
 
 
@@ -47,7 +47,9 @@ class Log:
                 row = json.loads(line)
                 self.rows[row["file"], row["line"], row["before"], row["text"]] = row
         self.again = {
-            key for key, row in self.rows.items() if again and row["result"] in (OPEN, "survived")
+            key
+            for key, row in self.rows.items()
+            if again and row["result"] in (OPEN, "survived", OUT_OF_TIME)
         }
 
     def of(self, mutant: Mutant) -> dict:
@@ -66,7 +68,7 @@ class Log:
         self.rows[key(mutant)] = row
         if result != OPEN:
             self.again.discard(key(mutant))
-        print(f"{result:12} {mutant}  {found.test} {found.why}".rstrip(), flush=True)
+        print(f"{result:15} {mutant}  {found.test} {found.why}".rstrip(), flush=True)
         if self.path:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
@@ -80,20 +82,22 @@ def result_of(found: Found, mutant: Mutant) -> str:
     """Return the class that a mutant belongs to when its tests have been run."""
     if found.test:
         return "does not end" if found.why == "it does not end" else "killed"
-    return "equivalent" if equivalent(mutant) else "survived"
+    if equivalent(mutant):
+        return "equivalent"
+    return OUT_OF_TIME if found.why == OUT_OF_TIME else "survived"
 
 
 def summary(results: list[tuple[str, str]]) -> str:
     """Return a table of rooms and results, from a pair for each mutant."""
     count = Counter(results)
     rooms = sorted({room for room, _ in results})
-    lines = ["".join(f"{name:>14}" for name in (*RESULTS, OPEN, "all")) + "  room"]
+    lines = ["".join(f"{name:>17}" for name in (*RESULTS, OPEN, "all")) + "  room"]
     for room in (*rooms, ""):
         numbers = [
             sum(n for (r, c), n in count.items() if c == result and (not room or r == room))
             for result in (*RESULTS, OPEN)
         ]
-        lines.append("".join(f"{n:14}" for n in (*numbers, sum(numbers))) + f"  {room or 'all'}")
+        lines.append("".join(f"{n:17}" for n in (*numbers, sum(numbers))) + f"  {room or 'all'}")
     dead = sum(result in RESULTS[:2] for _, result in results)
     return "\n".join(
         [*lines, f"{dead} of {len(results)} mutants fail: {dead / max(1, len(results)):.1%}"]
@@ -108,6 +112,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--most", type=int, default=8, help="test files that are run for one")
     parser.add_argument("--tests", nargs="*", help="test files that are run instead of the room's")
     parser.add_argument("--seconds", type=float, default=900, help="for the tests of one")
+    parser.add_argument("--quick", type=int, default=QUICK, help="seconds in a child for one")
     parser.add_argument("--list", action="store_true", help="only say what would be changed")
     parser.add_argument("--only", default="", help="a pattern of those that are tried")
     parser.add_argument("--out", type=Path, help="a file for a JSON line of each")
@@ -143,7 +148,7 @@ def main(arguments: list[str] | None = None) -> int:
             print(mutant, "|", " ".join(names))
         return 0
     with tempfile.TemporaryDirectory(dir=cache.directory().parent) as folder:
-        trial = Trial(Copy(Path(folder)), tests, asked.seconds)
+        trial = Trial(Copy(Path(folder)), tests, asked.seconds, asked.quick)
         for mutant in drawn if asked.stage != "room" and not asked.equivalence else ():
             if log.tried(mutant):
                 continue
@@ -155,7 +160,12 @@ def main(arguments: list[str] | None = None) -> int:
             log.add(mutant, result, found, stage="child", seconds=time.monotonic() - began, **more)
         trial.close()
         for mutant in drawn if asked.equivalence else ():
-            if (log.of(mutant) or {"result": OPEN})["result"] in (OPEN, "survived", "equivalent"):
+            if (log.of(mutant) or {"result": OPEN})["result"] in (
+                OPEN,
+                "survived",
+                OUT_OF_TIME,
+                "equivalent",
+            ):
                 print(f"{mutant}  {trial.same(mutant, rooms.schemes(mutant.file))}", flush=True)
         if asked.equivalence:
             return 0
@@ -164,7 +174,8 @@ def main(arguments: list[str] | None = None) -> int:
             if log.tried(mutant) and known["result"] != OPEN:
                 continue
             began = time.monotonic()
-            found = trial.whole(mutant, known.get("left", []))
+            schemes = rooms.schemes(mutant.file)
+            found = trial.whole(mutant, known.get("left", []), schemes)
             result = result_of(found, mutant)
             log.add(mutant, result, found, stage="room", seconds=time.monotonic() - began)
     print(summary([

@@ -88,6 +88,7 @@ def whole(name: str, scheme: str, nudge: Nudge) -> Told:
     """A model with a scheme up to the end, far away from its defaults."""
     rho = nudge(values_of(name, 0.4, 1))
     t_end = SYSTEMS[name].t_end / 3
+    t_end = float(int(t_end)) if SYSTEMS[name].discrete else t_end
     return answered(
         lambda: ex.simulate(
             SYSTEMS[name], scheme_of(name, scheme), t_end=t_end, rho=rho, throw=False
@@ -149,6 +150,7 @@ def of_derivative(found: ex.Sensitivity, method: str) -> Told:
 
 # what a scheme takes for a short run
 SHORT: dict[str, Callable[[float], dict[str, object]]] = {
+    "Iteration": lambda t_end: {},
     "FESD": lambda t_end: {"h": t_end / 4},
     "EventDriven": lambda _: {"rtol": 1e-5, "atol": 1e-6, "points": 7},
 }

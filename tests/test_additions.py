@@ -73,7 +73,7 @@ print(json.dumps({
     "again": type(type(carts).from_spec(carts.to_spec())).__name__,
     "help": [pydoc.plain(pydoc.render_doc(x)) for x in (ex.views.heights, ex.study.tally, ex.explore_plain)],
 }), flush=True)
-sys.exit(pytest.main(["-v", "-p", "no:cacheprovider", "-k", *sys.argv[1:]]))
+sys.exit(pytest.main(["-v", "-p", "no:cacheprovider", "--all", "-k", *sys.argv[1:]]))
 """
 CONFORM = {  # file: what of it is run, and how many tests that are at least
     "test_views.py": ("plain_figure and heights and bouncing_ball", 3),

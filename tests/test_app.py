@@ -136,6 +136,17 @@ def test_no_cell_of_the_tour_waits_for_a_kernel(tmp_path):
     assert said.stdout.splitlines()[-1] == "[]"
 
 
+def test_the_first_panel_loads_no_part_of_scipy_that_it_does_not_use():
+    """These take as long to load as the panel to compute its first picture."""
+    heavy = ["integrate", "interpolate", "optimize", "spatial", "special"]
+    lines = (
+        "import sys, explorer; explorer.explore('bouncing_ball'); "
+        f"print([part for part in {heavy} if 'scipy.' + part in sys.modules])"
+    )
+    said = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True)
+    assert said.stdout.splitlines()[-1] == "[]"
+
+
 @pytest.mark.parametrize(
     ("sources", "code", "said"),
     [

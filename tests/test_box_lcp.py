@@ -244,3 +244,15 @@ def test_contacts_that_stick_or_slide_are_complementary(seed):
         at, unit = m + 2 * k, D[act[place[c]], act[place[c]]]
         assert y[at] == pytest.approx(w[place[c]] + unit * z[at + 1])
         assert y[at + 1] == pytest.approx(unit * (2 * mu[c] * P[c] - z[at]))
+
+
+def test_what_lies_on_a_bound_lies_between_them():
+    """Only beyond a bound a multiplier is misplaced, and only by the wrong sign of y on it."""
+    misplaced = plain("complementarity.box_lcp").misplaced
+    box = (np.eye(1), np.array([0.5]), np.array([-1.0]), np.array([2.0]))
+    for side, lam in itertools.product((-1, 0, 1), (-1.1, -1.0, -0.6, 0.0, 0.3, 2.0, 2.1)):
+        y = np.full(1, np.nan)
+        found = misplaced(box, (np.array([side]), np.array([lam]), y), 0)
+        beyond = -1 if lam < -1 else 1 if lam > 2 else 0
+        assert found == (beyond if side == 0 else 2 * int(side * (0.5 + lam) > 0))
+        assert y[0] == 0.5 + lam

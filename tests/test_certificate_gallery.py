@@ -9,7 +9,7 @@ import explorer as ex
 from explorer.models import models
 
 
-@pytest.mark.gallery
+@pytest.mark.broad
 @pytest.mark.parametrize("name", list(models))
 def test_no_scheme_is_cautioned_of_where_a_model_is_as_it_was_made(name):
     system = SYSTEMS[name]

@@ -110,7 +110,6 @@ def apart(found, wanted):
     return (np.abs(found - wanted) / (1 + np.abs(wanted))).max(initial=0.0)
 
 
-@pytest.mark.gallery
 @pytest.mark.parametrize("name", CASES)
 def test_all_numbers_are_those_of_minimal_coordinates(name):
     make, theta, places, start, kinds, t_end, rho, wrt = CASES[name]

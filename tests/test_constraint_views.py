@@ -73,6 +73,20 @@ def test_forces_are_drawn_with_gaps_at_events_and_their_derivatives_with_both_li
         ex.views.constraint_forces(ex.sensitivity(ex.models.bouncing_ball(), TIGHT, "g"))
 
 
+def test_the_derivative_of_a_force_is_the_same_in_each_picture():
+    sens = sensitivity()
+    alone = ex.views.constraint_forces.picture(sens, "g")
+    slope = [t for t in alone.data if t["name"] == "bar"][1]
+    beside = ex.views.sensitivity.picture(sens, "g", coordinate="bar")
+    drawn = next(t for t in beside.data if t["name"] == "derivative")
+    finite = np.isfinite(np.asarray(slope["y"], float)), np.isfinite(np.asarray(drawn["y"], float))
+    known = np.interp(*(np.asarray(v, float)[finite[1]] for v in (drawn["x"],)),
+                      *(np.asarray(slope[k], float)[finite[0]] for k in "xy"))  # fmt: skip
+    values = np.asarray(drawn["y"], float)[finite[1]]
+    assert np.median(np.abs(values - known)) < 1e-3 * np.ptp(known)
+    assert np.ptp(known) > 1
+
+
 @for_each("name", CONSTRAINED)
 def test_the_rate_of_a_constraint_is_its_derivative_by_time(name):
     system = models[name]()
@@ -132,7 +146,6 @@ def test_formulations_are_compared_and_the_penalty_falls_as_one_over_alpha():
         found["index3"]
 
 
-@pytest.mark.gallery
 @pytest.mark.parametrize("name", CONSTRAINED)
 def test_the_panel_draws_every_constraint_of_every_model(name):
     wire = Wire(panels["sensitivity"](SensitivitySession(name)))

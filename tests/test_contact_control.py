@@ -95,7 +95,8 @@ def test_the_hopper_jumps_once():
     assert {line["stage"] for line in lean.log} <= {"polish", "neighbour"}
     course = plan.follow(plan.feedback())  # quotients begin beside a closed contact
     assert not course.failed, course
-    assert np.abs(course.deviation[-1]).max() < 1e-2
+    assert np.abs(course.deviation[:-1]).max() < 1e-2
+    assert np.abs(course.deviation[-1, :4]).max() < 1e-2  # the foot may touch down at the end
     assert np.isfinite(film(plan, course)["xy"]).all()
     assert ex.views.plan(plan, course).data
 

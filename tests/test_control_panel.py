@@ -116,7 +116,7 @@ def test_a_push_that_nobody_planned_for(plan, play):
     low, high = {"open": (0.95, 1.05), "feedback": (0.2, 0.9), "mpc": (0, 1e-4)}[play]
     assert low * far <= missed <= high * far
     picture = film(plan, course)
-    assert picture["ghost"] is not None
+    assert len(picture["ghosts"]) == 1
     content, _ = Wire(panels["control"](session)).pull(**{"push.size": 0.3})
     drawn = [t for t in content["figure"]["data"] if t["name"] == "simulation"]
     assert len(drawn) == 3
@@ -133,7 +133,7 @@ def test_predictive_control_that_takes_long_is_given_up_in_a_sentence(plan, monk
 
 def test_the_film_follows_the_plan(plan):
     shown = film(plan, None)
-    assert shown["ghost"] is None
+    assert shown["ghosts"] == []
     middle = shown["xy"][:, 2:6, 0].mean(axis=1)  # of the corners of the block
     at = np.searchsorted(shown["t"], plan.t[1:-1])
     for side in (at - 1, at):  # frames beside the ends of the control intervals

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
 EXAMPLES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     for path in (ROOT / "explorer").rglob("*.py") if ">>>" in path.read_text("utf-8")
@@ -92,7 +92,9 @@ def test_the_readme_shows_a_picture():
 
 
 def test_there_are_notebooks():
-    assert {"00_tour", "01_impacts"} <= {path.stem for path in NOTEBOOKS}
+    stems = [path.stem for path in NOTEBOOKS]
+    assert {"00_tour", "01_impacts", "01_examples_and_modelling"} <= {*stems}
+    assert len({*stems}) == len(stems)  # the book knows them by their names
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
@@ -124,7 +126,7 @@ def kernel(tmp_path_factory):
     manager.shutdown_kernel(now=True)
 
 
-@pytest.mark.gallery
+@pytest.mark.broad
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_a_notebook_runs(path, kernel):
     notebook = nbformat.read(path, as_version=4)

@@ -33,7 +33,7 @@ from explorer.views.drawing import (
     still_marks,
 )
 from explorer.views.drawing.polyline import Axis, Box, Look, Shared, _across, _Chosen, _round, draw
-from explorer.views.drawing.view import views
+from explorer.views.drawing.view import _check, views
 from explorer.views.modes import _MOST, _events
 from explorer.views.multipliers import _area
 from explorer.views.trajectory import _exact
@@ -1125,7 +1125,8 @@ def test_of_many_lengths_of_elements_the_shortest_are_drawn():
     for count in (1, 144, 145, 700):
         h = draw.uniform(0.1, 1.0, count)
         t = np.append(0.0, np.cumsum(h))
-        run = SimpleNamespace(boundaries=t, t=t, system=SimpleNamespace(time_unit="s"))
+        system = SimpleNamespace(time_unit="s", discrete=False)
+        run = SimpleNamespace(boundaries=t, t=t, system=system)
         (line,) = lengths_plot(run).traces
         x, y = (np.asarray(line[k], float).reshape(-1, 3) for k in "xy")
         assert np.isnan(x[:, 2]).all()
@@ -1243,3 +1244,20 @@ def test_a_legend_that_asks_for_the_next_plot_stands_there_if_there_is_one(last)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compose, "_joined", lambda plot, follower: True)
         assert compose._legends(plots, drawn, 500.0) == [0, 1]
+
+
+def test_what_a_view_does_not_draw_is_told_with_what_would_help():
+    system, run = ex.models.tent_map(), ex.simulate(ex.models.tent_map(), t_end=3)
+
+    def picture(given):
+        """Draw nothing."""
+
+    for kinds, one, hint in (
+        ((ex.systems.System,), run, r": give its system, views\.picture\(run\.system\)\.$"),
+        ((ex.systems.System,), 3, r"draws a system, not a int\.$"), ((ex.systems.System,), [system], "draw them one by one"),
+        ((ex.Solution,), system, ": simulate it first"), ((ex.Solution,), 3, r"returns, not a int\.$"),
+        ((ex.Sensitivity,), system, r"not a MapSystem\.$"), ((ex.Sensitivity,), run, r"not a Solution\.$"),
+    ):  # fmt: skip
+        with pytest.raises(ex.BadValue, match=hint):
+            _check(SimpleNamespace(picture=picture, takes=kinds, recorded=""), [one])
+    _check(SimpleNamespace(picture=picture, takes=(ex.systems.System,), recorded=""), [system])

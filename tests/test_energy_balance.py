@@ -22,7 +22,7 @@ def scale(balance) -> float:
     return max(balance.kinetic.max(), np.abs(balance.energy).max())
 
 
-@pytest.mark.gallery
+@pytest.mark.broad
 @pytest.mark.parametrize(("name", "scheme"), SCHEMES)
 def test_every_model_accounts_for_its_energy(name, scheme):
     """What is located is exact, so nothing is left; what steps leaves an error that h takes away."""

@@ -21,6 +21,7 @@ from explorer.kernels.event_driven.records import (
 )
 
 arming, breaking = plain("event_driven.arm_guards"), plain("event_driven.input_break")
+locating = plain("event_driven.locate_event")
 making, sides = plain("event_driven.make_step"), plain("event_driven.sides")
 saltation, stepping = plain("event_driven.saltation"), plain("event_driven.newmark_step")
 SIZES = {"n": 3, "n_x": 6, "n_c": 2, "n_t": 1, "rows": 5, "n_rho": 2, "n_w": 2, "mechanical": True}
@@ -266,3 +267,187 @@ def test_an_explicit_step_takes_two_looks_at_the_forces_however_they_change(monk
     ) == (SUCCESS, True)
     assert looks == [1.25, 1.25]
     assert K[space["END"], n : 2 * n] == pytest.approx(end, rel=1e-9)
+
+
+def test_what_a_guard_does_next_is_told_from_where_the_motion_leads(monkeypatch):
+    """The state is y + s v + s^2 a / 2 a while s later, and y again behind it."""
+    rng, n, ahead = np.random.default_rng(4), 3, arming.AHEAD
+    y, slope, seen = rng.normal(size=2 * n), rng.normal(size=2 * n), []
+    inp, moved = np.concatenate([[7.0], y]), 0.0
+
+    def evaluate(table, which, inp, out):
+        seen.append(inp.copy())
+        out[1] = moved
+
+    monkeypatch.setitem(arming.stays.__globals__, "is_held", lambda *_: True)
+    monkeypatch.setitem(arming.stays.__globals__, "evaluate", evaluate)
+    problem = SimpleNamespace(
+        sizes=sizes(), functions=SimpleNamespace(table=None), inp=inp, out=np.full(4, np.nan)
+    )
+    for fast in (0, 1, 2, 3, 4, 5, 6, 7, 8):  # each number in turn sets how far all reaches
+        at, by = y.copy(), slope.copy()
+        if fast < 2 * n:
+            at[fast] = 1e5 / (1.0 if fast < n else ahead)
+        else:
+            by[n + fast % n] = 1e5 / ahead
+        for told in (True, False):
+            moved = (0.5 if told else 2.0) * arming.NEAR * 1e5
+            inp[1:] = at
+            assert arming.stays(problem, None, 2 + 2 * 1 + 1, at, by) == told
+            later = at[:n] + ahead * at[n:] + ahead**2 / 2 * by[n:]
+            expected = np.concatenate([[7.0 + ahead], later, at[n:] + ahead * by[n:]])
+            assert seen[-1] == pytest.approx(expected)
+            assert np.array_equal(inp, [7.0, *at])
+
+
+@for_each(("value", "rate", "fired", "arm", "shift"), [
+    (0.2, -1.0, -1, "ARMED", 0.0), (0.1, 1.0, -1, "LEAVING", 0.0), (0.1, 0.0, -1, "UNARMED", 0.0),
+    (-0.3, 1.0, -1, "LEAVING", -0.3), (-0.3, -1.0, -1, "UNARMED", 0.0), (-0.3, 1.0, 7, "UNARMED", 0.0),
+])  # fmt: skip
+def test_a_sliding_velocity_is_watched_once_it_has_left_zero(value, rate, fired, arm, shift):
+    """Its rate is the gradient of it times the acceleration, plus what moves by itself."""
+    rng, n, count, j = np.random.default_rng(5), 3, 5, 3
+    out, slope = rng.normal(size=2 * count + count * (n + 1)), rng.normal(size=2 * n)
+    given = out[2 * count + j * n : 2 * count + (j + 1) * n] @ slope[n:]
+    out[2 * count + count * n + j] = -rate - given
+    rows = [SimpleNamespace(closed=0, sigma=-1.0) for _ in range(count)]
+    if not rate:
+        out[2 * count + j * n : 2 * count + (j + 1) * n], out[2 * count + count * n + j] = 0.0, 0.0
+    watch = [SimpleNamespace(sign=9.0, shift=9.0, falling=9, arm=99) for _ in range(9)]
+    problem = SimpleNamespace(
+        sizes=sizes(n_t=2), out=out, rows=rows, state=[SimpleNamespace(fired=fired + (fired > 0) * (j - 1))]
+    )  # fmt: skip
+    search = SimpleNamespace(watch=watch, values=np.full(9, value))
+    assert not arming.arm_contact(problem, search, j, np.zeros(2 * n), slope, 0.1, 1e-9)
+    space = arming.arm_contact.__globals__
+    assert (watch[j].arm, watch[j].shift, watch[j].sign) == (space[arm], shift, 1.0)
+
+
+def test_the_gradients_of_friction_are_those_of_its_law(monkeypatch):
+    """Of a sliding velocity g' v, and of mu lam -+ lam_t, for the last of two tangents."""
+    rng, n, nx, nr, nc, nt, count = np.random.default_rng(6), 3, 6, 2, 2, 2, 5
+    of = {"gap": (nc, nr), "q": (nt, n), "rho": (nt, nr), "t": (nt,), "mu x": (nt, nx)}
+    of |= {"mu rho": (nt, nr), "mu t": (nt,)}
+    by = {name: rng.normal(size=shape) for name, shape in of.items()}
+    G, mu = rng.normal(size=(count, n)), rng.normal(size=nt)
+    lam_by = rng.normal(size=(count, nx + nr + 1))
+
+    def evaluate(table, which, inp, out):
+        if which == arming.CONTACTS:
+            out[2 * count : 2 * count + count * n] = G.ravel()
+        else:
+            told = np.concatenate([one.ravel() for one in by.values()])
+            out[: told.size] = told
+
+    def accelerate(problem):
+        problem.out[2 * count + count * (n + 1) + nt :][:nt] = mu
+        return SUCCESS
+
+    def tangent(problem, which):
+        at = {space["PARAMETERLESS"]: int(np.argmax(saddle.direction)), space["BY_TIME"]: nx + nr}
+        saddle.tangent[:] = np.nan
+        saddle.tangent[n : n + 2] = -lam_by[[1, 3], at.get(which, nx + which)]
+
+    space = saltation.force_gradient.__globals__
+    for name, one in (("evaluate", evaluate), ("accelerate", accelerate), ("tangent", tangent)):
+        monkeypatch.setitem(space, name, one)
+    saddle = SimpleNamespace(direction=np.zeros(nx), tangent=np.zeros(n + count))
+    rows = [SimpleNamespace(closed=int(c in (1, 3)), sigma=-1.0) for c in range(count)]
+    inp = np.zeros(20)
+    inp[12 + 1] = 2.5  # the force of contact 1, along which tangent 3 holds
+    problem = SimpleNamespace(
+        sizes=sizes(n_t=nt, n_w=0, lam=12), functions=SimpleNamespace(table=None), inp=inp, rows=rows,
+        out=np.full(99, np.nan), saddle=saddle, partner=[-1, -1, 0, 1, -1],
+    )  # fmt: skip
+
+    def gradient(event):
+        return np.concatenate([event.row[1 : 1 + nx], event.row[9 : 9 + nr], [event.head[0].r_t]])
+
+    def event():
+        return SimpleNamespace(
+            row=np.full(20, np.nan), at=SimpleNamespace(r_x=1, r_rho=9), head=[SimpleNamespace(r_t=np.nan)]
+        )  # fmt: skip
+
+    one = event()
+    saltation.speed_gradient(problem, 3, one)
+    assert gradient(one) == pytest.approx(
+        -np.concatenate([by["q"][1], G[3], by["rho"][1], by["t"][1:]])
+    )
+    for j, sign in ((3, -1.0), (3 + nt, 1.0)):
+        one = event()
+        assert saltation.force_gradient(problem, j, 3, one) == SUCCESS
+        law = mu[1] * lam_by[1] + sign * lam_by[3]
+        law += 2.5 * np.concatenate([by["mu x"][1], by["mu rho"][1], by["mu t"][1:]])
+        assert gradient(one) == pytest.approx(law)
+
+
+@for_each(("starts", "guards"), [(0, 0), (2, 0), (0, 2), (2, 2)])
+def test_modes_begin_anew_where_inputs_change_if_they_can(monkeypatch, starts, guards):
+    """Else the same mode goes on, and a guard that the new inputs carry beyond zero fires."""
+    space, done, anew = breaking.next_interval.__globals__, [], bool(starts and guards)
+    for name, stand_in in {
+        "release": lambda *_: None, "enter_interval": lambda problem, k: done.append(k),
+        "begin_anew": lambda *_: done.append("begins") or -1, "jumped": lambda *_: done.append("jumped") or 1,
+    }.items():  # fmt: skip
+        monkeypatch.setitem(space, name, stand_in)
+    run, state = SimpleNamespace(t=1.0, interval=0, stop=0.0, fresh=0), [SimpleNamespace(mode=0, fired=9)]  # fmt: skip
+    problem = SimpleNamespace(
+        sizes=sizes(mechanical=False), state=state, drive=SimpleNamespace(t=np.array([1.0, 2.0]))
+    )
+    automaton = SimpleNamespace(starts=np.zeros(starts), guards=np.zeros(guards))
+    work, options = SimpleNamespace(run=[run], y=None), SimpleNamespace(t_end=9.0)
+    told = breaking.next_interval(problem, automaton, None, None, options, work, None)
+    assert told == (SUCCESS, NONE if anew else 1)
+    assert done == [1, "begins" if anew else "jumped"]
+    assert (run.interval, run.stop, run.fresh, state[0].fired) == (1, 2.0, 1, -1)
+
+
+@for_each("fails", [None, "advance", "control", "locate", "arrive"])
+def test_a_step_goes_on_until_a_part_of_it_fails(monkeypatch, fails):
+    """Its status is the step's; without one the guards of the next step are taken over."""
+    space, log = making.make_step.__globals__, []
+    reach = SimpleNamespace(blur=0.0, guard=NONE, final=False, turned=NONE)
+
+    def part(name, more):
+        def does(*_):
+            log.append(name)
+            status = 42 if name == fails else SUCCESS
+            return (status, more) if more is not None else status
+
+        return does
+
+    parts = {"advance": None, "control": 0.25, "locate": reach, "arrive": None, "go_on": None}
+    for name, more in parts.items():
+        monkeypatch.setitem(space, name, part(name, more))
+    monkeypatch.setitem(space, "step_length", lambda options, t, h: h)
+    monkeypatch.setitem(space, "guard_count", lambda *_: 0)
+    run = SimpleNamespace(t=0.0, h=0.125, stop=9.0, steps=0, evaluations=10)
+    problem = SimpleNamespace(sides=np.zeros(0), state=[SimpleNamespace(dependent=0)])
+    work = SimpleNamespace(run=[run], step=None, y=None)
+    method, options = SimpleNamespace(stages=7), SimpleNamespace(columns=0, max_steps=9)
+    status = making.make_step(problem, None, None, method, options, work, None)
+    assert status == (42 if fails else SUCCESS, NONE)
+    assert log == [*parts][: [*parts, None].index(fails) + 1]
+    assert run.evaluations == (10 if fails == "advance" else 17)
+    assert run.h == (0.125 if fails else 0.25)
+
+
+@for_each(("falling", "begins", "looks"), [(1, 0.1, True), (0, -0.1, True), (0, 0.1, False)])
+def test_a_guard_may_dip_before_the_first_sample_if_it_has_fallen(
+    monkeypatch, falling, begins, looks
+):
+    """At the end of the last step, or at the begin of this one; it is higher at the first sample."""
+    space, looked = locating.fires.__globals__, []
+    none = space["Bracket"](-1.0, 0.0, 0.0, 0.0)
+    for name, stand_in in {
+        "flags_of": lambda *_: 0, "leaves": lambda *_: True,
+        "turning": lambda problem, automaton, polynomial, search, zero, k, *_: looked.append(k) or none,
+    }.items():  # fmt: skip
+        monkeypatch.setitem(space, name, stand_in)
+    samples = np.full((space["SAMPLES"] + 3, 1), 0.5)
+    samples[: space["SAMPLES"] + 1, 0] = 0.5 + 0.1 * np.arange(space["SAMPLES"] + 1)
+    samples[space["SAMPLES"] + 1] += begins
+    watch = [SimpleNamespace(sign=1.0, shift=0.0, arm=ARMED, falling=falling)]
+    search = SimpleNamespace(samples=samples, watch=watch)
+    assert locating.fires(None, None, None, search, 0, 2.0, False, 1e-9) == 2.0
+    assert looked == ([1] if looks else [])

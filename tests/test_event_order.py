@@ -418,7 +418,7 @@ def test_radau_leaves_a_wall_slowly(rtol):
 def test_the_polynomial_of_radau_has_the_slopes_of_start_and_stages():
     from explorer.kernels.event_driven.butcher import METHODS
 
-    radau = METHODS["radau"]
+    radau = METHODS["radau"]()
     powers = np.arange(1, 5)
     for node, slope in zip([0, *radau.c[1:4]], np.eye(4), strict=True):
         np.testing.assert_allclose(

@@ -454,3 +454,37 @@ def test_a_guard_leads_to_its_mode_or_to_the_branch_that_is_chosen(
     assert state[0].mode == (1 if none else 10 + chosen if branches else 4)
     assert state[0].fired == (-9 if none else 20 + left if left >= 0 else 7)
     assert (head[0].guard, head[0].kind) == (1, space["CROSSING"])
+
+
+@for_each("rows", [4, 7])
+def test_near_contacts_are_active_and_soft_ones_always(rows):
+    """A gap at the forecast beyond zero; of soft ones, however stiff, (gap / h + (1 - theta) g') / theta."""
+    nc, h, theta = 4, 0.1, 0.6
+    compliance = np.array([0.0, 1e-6, 0.0, 3.0])
+    gap, speed = np.array([0.02, 9.0, 0.02, 9.0]), np.array([-0.5, 0.3, -0.1, -0.2])
+    tangents = np.array([4, 4, 5, 5, 7]) if rows > nc else np.full(5, 4)
+    e, p = np.linspace(0.1, 0.7, rows), np.arange(1.0, rows + 1)
+    record = SimpleNamespace(
+        gap=np.tile(gap, (3, 1)), gap_dot=np.tile(np.append(speed, np.ones(rows - nc)), (3, 1)),
+        active=np.full((3, nc), 9), p=np.tile(p, (3, 1)),
+    )  # fmt: skip
+    names = {"act": int, "place": int, "law": float, "P": float}
+    work = SimpleNamespace(
+        active=SimpleNamespace(**{k: np.full(rows, 99, v) for k, v in names.items()}),
+        state=[SimpleNamespace(far=1.0, reach=1.0)],
+    )  # fmt: skip
+    problem = SimpleNamespace(
+        method=SimpleNamespace(theta=theta, forecast=0.5), sizes=SimpleNamespace(contacts=nc, rows=rows),
+        contacts=SimpleNamespace(e=e, tangents=tangents, compliance=SimpleNamespace(diagonal=compliance)),
+    )  # fmt: skip
+    m, held = turning.choose(problem, record, work, 1, h)
+    normals, behind = [0, 1, 3], [4, 5, 6] if rows > nc else []  # of 0 none, of 1 one, of 3 two
+    assert (m, held) == (3, 3 + len(behind))
+    assert work.active.act[:held].tolist() == normals + behind
+    assert work.active.place[:m].tolist() == ([-1, 3, 4] if behind else [-1, -1, -1])
+    assert record.active[2].tolist() == [1, 0, 9, 0]
+    law = [e[a] * record.gap_dot[1, a] for a in normals + behind]
+    for k, a in ((1, 1), (2, 3)):
+        law[k] = (gap[a] / h + (1 - theta) * speed[a]) / theta
+    np.testing.assert_allclose(work.active.law[:held], law)
+    np.testing.assert_array_equal(work.active.P[:held], p[normals + behind])

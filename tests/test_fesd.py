@@ -123,7 +123,6 @@ def test_stewart_is_the_step_form_on_one_surface():
         ex.simulate(ex.models.three_blocks(), ex.FESD(representation="stewart"))
 
 
-@pytest.mark.gallery
 @pytest.mark.parametrize("elements", [2, 3, 4])
 @pytest.mark.parametrize("after", [3.0, -1.0])
 @pytest.mark.parametrize("representation", ["step", "stewart"])

@@ -70,6 +70,24 @@ def moved(one):
 
 
 @pytest.mark.parametrize(("count", "left"), [(1, None), (2, None), (3, 0.2)])
+def test_an_attempt_begins_with_the_sides_of_its_start(driven, count, left):
+    """The larger lambda is that of the side, neither is zero, and alpha is the share of one."""
+    one = interval(driven, count, left)
+    _, alpha, lam_n, lam_p, h = one.split(one.z)
+    c = driven.march.functions(np.array([0.13]), np.array([[0.2, -0.3]]))[0][0]
+    assert (c > 0).any()
+    assert (c < 0).any()
+    assert min(lam_n.min(), lam_p.min()) > 0
+    assert h.sum() == pytest.approx(0.2)
+    for j, side in enumerate(c):
+        near, far = (lam_n, lam_p) if side > 0 else (lam_p, lam_n)
+        least = one.sigma * one.scale[j]
+        assert near[..., j] == pytest.approx(least)
+        assert far[..., j] == pytest.approx(max(abs(side), least))
+    np.testing.assert_allclose(alpha, lam_p / (lam_n + lam_p))
+
+
+@pytest.mark.parametrize(("count", "left"), [(1, None), (2, None), (3, 0.2)])
 @pytest.mark.parametrize("sigma", [1.0, 0.1])
 def test_the_derivative_of_the_equations_is_exact(driven, count, left, sigma):
     """The indicator of step equilibration is held: where lengths are equal it has no part."""

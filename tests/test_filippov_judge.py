@@ -22,7 +22,6 @@ def system(seed):
     )  # fmt: skip
 
 
-@pytest.mark.gallery
 @pytest.mark.parametrize("seed", [1, 3, 4, 6, 9, 13, 35, 38, 1080])
 def test_runs_are_those_of_the_twin(seed):
     """Up to where the solution is unique; beyond it no run stops."""

@@ -149,7 +149,6 @@ def test_the_force_on_the_rod_grows_without_bound_from_8_by_3_root_3_on():
     assert tolerance <= 1e-6
 
 
-@pytest.mark.gallery
 @pytest.mark.parametrize("mu", [1.4, 1.5, 1.8, 2.2])
 @pytest.mark.parametrize("back", [0.03, 0.1])
 def test_the_force_on_the_rod_grows_with_its_exponent(mu, back):

@@ -224,3 +224,12 @@ def test_a_path_leads_to_a_solution_and_proximal_steps_do(seed):
     assert proximal.approach(g, path, left, 1e-9, 1e-11, 0) == (LCP_ITERATIONS, left)
     narrow = path._replace(A=path.A[:, :1])
     assert proximal.approach(g, narrow, left, 1e-9, 1e-11, 99) == (LCP_RAY, left)
+
+
+def test_there_are_no_factors_of_a_singular_set(monkeypatch):
+    """Nor are those of another set taken for them."""
+    case = Case(1)
+    g, path = prepared(case)
+    for told, status in ((0, 0), (1, -1), (5, -1)):
+        monkeypatch.setitem(paths.include.__globals__, "band_factor", lambda *_, told=told: told)
+        assert paths.include(g, path, -1, -1) == status

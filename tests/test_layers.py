@@ -20,9 +20,9 @@ ORDER = (
     "codes", "status", "moved", "certificate", "recorder",
     "systems", "reformulations", "results", "kernels", "compiled", "verification", "runs", "schemes",
     "dispatch", "derivatives", "study", "optimise", "transcription", "control", "models", "tasks", "views", "panels",
-    "citation",
+    "citation", "course",
 )  # fmt: skip
-TOP = ("server", "app", "__main__", "__init__")
+TOP = ("book", "server", "app", "__main__", "__init__")
 RANK = {name: i for i, name in enumerate(ORDER)} | dict.fromkeys(TOP, len(ORDER))
 HOMES = {  # package: layers that may import it
     "numba": {"kernels"},
@@ -31,6 +31,7 @@ HOMES = {  # package: layers that may import it
     "ipywidgets": {"panels"},
     "anywidget": {"panels"},
     "casadi": {"transcription"},
+    "sphinx": {"book"},
     "contourpy": {"views"},
 }
 SOURCES = sorted(EXPLORER.rglob("*.py"))
@@ -111,7 +112,7 @@ def test_the_table_of_the_contributors_is_that_of_the_test():
     table = (EXPLORER.parent / "CONTRIBUTING.md").read_text().partition("|---|---|")[2]
     rows = [row.split("|")[1] for row in table.partition("\n\n")[0].splitlines() if row]
     named = [name.strip("/") for row in rows for name in re.findall(r"`([\w/]+)`", row)]
-    assert named == [*ORDER, "app", "server"]
+    assert named == [*ORDER, "book", "app", "server"]
 
 
 def test_what_has_moved_is_found_by_its_old_name():
@@ -222,6 +223,7 @@ def test_median_file_has_at_most_150_lines():
 
 EXCEPTIONS = {  # public signatures whose keyword arguments users type; at most five
     "derivatives/methods.py: sensitivity": "the question, where it starts, and how it is answered",
+    "study/basins.py: basins": "the question, its starts, and where and how far it is run",
     "systems/first_order.py: __init__": "a system in one call: formulas, or the matrices of books",
     "systems/linear.py: __init__": "a system in one call: its matrices and the laws of its contacts",
     "systems/mechanical.py: __init__": "a system in one call: equations, contacts, springs, sketch",

@@ -10,12 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loops import for_each
-from plain import plain
+from plain import opened, plain
 from twin import DATA, lcp, lcp_solutions, natural_residual, read_lcp
 
 from explorer import status
 from explorer.kernels.complementarity import lcp as kernels
-from explorer.kernels.complementarity.structures import FACTORED, Lcp, LcpOptions, LcpWorkspace
+from explorer.kernels.complementarity.structures import (
+    FACTORED,
+    Lcp,
+    LcpOptions,
+    LcpWorkspace,
+    lcp_workspace,
+)
 from explorer.kernels.references import refer
 
 TOL = 1e-9
@@ -237,6 +243,23 @@ def exact_bases(M, q, most):
             break
         row = min(ratios, key=lambda i: (ratios[i][-1], basis[i] != 2 * m, ratios[i][:m]))
     return seen
+
+
+def test_a_block_is_solved_and_all_beside_it_is_zero():
+    """Also where the block is that of the last call, whose factors serve again."""
+    rng, block, m = np.random.default_rng(5), plain("complementarity.lcp").solve_block, 5
+    act, work = np.array([6, 0, 3, 5, 1]), opened(lcp_workspace(m, 7))
+    A = rng.normal(size=(7, 7))
+    M = A @ A.T + np.eye(7)
+    for inside in ((), (1,), (0, 2, 3), (0, 2, 3), (0, 1, 2, 3, 4), (4,)):
+        q, z, on = rng.normal(size=m), np.full(m, np.nan), [*inside]
+        work.member[:] = 0
+        work.member[act[on]] = 1
+        assert block(Lcp(M, act, q, z), m, work)
+        expected = np.zeros(m)
+        if on:
+            expected[on] = np.linalg.solve(M[np.ix_(act[on], act[on])], -q[on])
+        np.testing.assert_allclose(z, expected, atol=1e-12)
 
 
 def test_the_lexicographic_rule_takes_the_same_bases_as_in_rational_numbers():

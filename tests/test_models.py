@@ -76,7 +76,13 @@ def conforms(system, scheme) -> None:
         assert (np.diff(sol.t) > 0).all()
         assert sol.t[-1] == system.t_end
         laws = sol.has("laws")
-        (keeps_to_its_laws if laws else keeps_to_the_law_of_contact_by_steps)(sol)
+        (
+            keeps_to_its_formula
+            if system.discrete
+            else keeps_to_its_laws
+            if laws
+            else keeps_to_the_law_of_contact_by_steps
+        )(sol)
 
     # it can be shown
     text = system._repr_markdown_()
@@ -93,6 +99,27 @@ def conforms(system, scheme) -> None:
     again = ex.simulate(from_spec(spec), scheme)
     for name in shapes:
         assert np.array_equal(getattr(sol, name), getattr(again, name)), name
+
+
+def keeps_to_its_formula(sol) -> None:
+    """Assert that each iterate is the formula of the first branch whose conditions hold."""
+    system = sol.system
+    symbols = [*system.x, *map(sp.Symbol, system.parameters)]
+    named = []
+    for name, formula in system.lets.items():
+        named.append(sp.lambdify([*symbols], formula, "math"))
+        symbols.append(sp.Symbol(name))
+    f, when = (
+        [sp.lambdify(symbols, list(part), "math") for part in parts]
+        for parts in zip(*((b.f, b.when) for b in system.branches), strict=True)
+    )
+    for i in range(min(len(sol.t) - 1, 200)):
+        at = [*sol.q[i], *sol.rho.values()]
+        for one in named:
+            at.append(one(*at))
+        k = next(k for k, w in enumerate(when) if all(x > 0 for x in w(*at)))
+        assert sol.branch[i] == k, i
+        np.testing.assert_allclose(sol.q[i + 1], f[k](*at), rtol=1e-9, atol=1e-12)
 
 
 def keeps_to_the_law_of_contact_by_steps(sol) -> None:
@@ -379,7 +406,7 @@ def keeps_to_its_modes(sol: Solution) -> None:
         assert np.isnan(off).all() or off.max() <= 1e-6 * scale
 
 
-@pytest.mark.gallery
+@pytest.mark.broad
 @pytest.mark.parametrize(("name", "scheme"), CASES)
 def test_model_conforms(name, scheme):
     """Each model of the gallery with each scheme that takes it."""
@@ -403,7 +430,7 @@ OTHER = {
 }
 
 
-@pytest.mark.gallery
+@pytest.mark.broad
 @pytest.mark.parametrize(
     ("name", "scheme", "knobs"),
     [(n, s, knobs) for n, s in KINDS if n in models for knobs in OTHER.get(s, [])],

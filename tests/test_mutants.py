@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import mutant_changes
 import pytest
-from mutant_changes import Mutant, equivalent, mutants
-from mutant_trials import Found
+from mutant_changes import ROOT, Mutant, equivalent, known, mutants
+from mutant_trials import OUT_OF_TIME, Found, Trial
 from mutants import OPEN, Log, result_of, summary
 
 SOURCE = """
@@ -70,16 +72,62 @@ def test_a_table_adds_up(drawn):
         ("b", "does not end"),
         ("b", OPEN),
         ("b", "equivalent"),
+        ("b", OUT_OF_TIME),
     ]
     _, *rows, last = summary(results).splitlines()
     table = {row.split()[-1]: [*map(int, row.split()[:-1])] for row in rows}
-    assert table == {"a": [1, 0, 0, 1, 0, 2], "b": [0, 1, 1, 0, 1, 3], "all": [1, 1, 1, 1, 1, 5]}
-    assert last == "2 of 5 mutants fail: 40.0%"
+    a, b = [1, 0, 0, 1, 0, 0, 2], [0, 1, 1, 0, 1, 1, 4]
+    assert table == {"a": a, "b": b, "all": [n + m for n, m in zip(a, b, strict=True)]}
+    assert last == "2 of 6 mutants fail: 33.3%"
     assert summary([]).endswith("0 of 0 mutants fail: 0.0%")
+
+
+def test_what_serves_begins_with_the_project_as_it_stands(drawn, tmp_path, monkeypatch):
+    """Else the file of the first mutant would be taken as changed ever after."""
+    path, seen = tmp_path / "explorer" / drawn[0].file, []
+
+    class Served:
+        def ask(self, mutant, names, seconds):
+            seen.append(path.read_text("utf-8") == mutant.source)
+            return {"killer": "a", "why": "it fails", "left": []} if len(seen) > 1 else None
+
+        def close(self):
+            seen.append("closed")
+
+    def server(self, compiled):
+        assert path.read_text("utf-8") == SOURCE
+        return self.served.setdefault(compiled, Served())
+
+    monkeypatch.setattr(Trial, "server", server)
+    trial = Trial(SimpleNamespace(folder=tmp_path), {drawn[0]: []}, 1.0)
+    assert trial.quick(drawn[0]) == (Found("a", "it fails"), [])
+    assert seen == [True, "closed", True]
+    assert path.read_text("utf-8") == SOURCE
 
 
 def test_only_a_test_that_does_not_pass_kills(drawn):
     assert result_of(Found("tests/test_x.py::test", "it fails"), drawn[0]) == "killed"
     assert result_of(Found("tests/test_x.py::test", "it ends the process"), drawn[0]) == "killed"
     assert result_of(Found("tests/test_x.py::test", "it does not end"), drawn[0]) == "does not end"
-    assert result_of(Found("", "no time is left"), drawn[0]) == "survived"
+    assert result_of(Found(), drawn[0]) == "survived"
+    assert result_of(Found("", OUT_OF_TIME), drawn[0]) == OUT_OF_TIME
+
+
+def test_what_no_test_can_kill_is_a_mutant():
+    """Each of them still stands in the code, in the function that is named."""
+    there = {
+        (file, one.text, one.function)
+        for file in {file for file, _ in known()}
+        for one in mutants(ROOT / "explorer" / file)
+        if (file, one.text) in known()
+    }
+    stale = [
+        one
+        for (file, line), entries in known().items()
+        for one in entries
+        if not any(
+            (file, line) == (other, text) and one.get("in", name) == name
+            for other, text, name in there
+        )
+    ]
+    assert not stale, f"no mutant of today: {stale}"

@@ -488,35 +488,40 @@ def test_a_linear_step_is_kept_or_repeated_as_its_error_tells(monkeypatch, row, 
     np.testing.assert_array_equal(record.a, a)
 
 
-@for_each("fails", [lambda t, h: False, lambda t, h: h > 0.3, lambda t, h: t >= 0.5 and h > 0.2,
-                    lambda t, h: (t < 0.25 and h > 0.1) or h > 0.6])  # fmt: skip
-def test_a_step_that_has_no_solution_is_taken_in_halves(monkeypatch, fails):
-    """Parts fill the step without gap, each a half of a half as often as needed, and grow again."""
+def halved(monkeypatch, fails, even=True, t0=0.0, h=1.0, t1=1.0):
+    """Take a step whose parts have no solution where it fails; return what it does and leaves."""
     space, taken, n = whole.step.__globals__, [], 2
 
     def newton(problem, part, work):
         part.d1[:] = part.v1[:] = part.a1[:] = 1.0
         return NEWTON_CAP if fails(part.t0, part.h) else SUCCESS, 1, 0.5, 0.25
 
-    monkeypatch.setitem(space, "newton", newton)
-    monkeypatch.setitem(space, "rescale", lambda *_: None)
-    monkeypatch.setitem(space, "moves_to", lambda *_: False)
-    monkeypatch.setitem(space, "commit", lambda problem, part, work: taken.append(part))
-    rows = {
-        name: np.full(2, np.nan)
-        for name in ("error", "residual", "imbalance", "parts", "iterations")
-    }
+    for name, stand_in in {
+        "newton": newton, "rescale": lambda *_: None, "moves_to": lambda *_: False,
+        "commit": lambda problem, part, work: taken.append(part), "adapt": lambda *_: (0.125, False),
+    }.items():  # fmt: skip
+        monkeypatch.setitem(space, name, stand_in)
+    names = ("error", "residual", "imbalance", "parts", "iterations")
     record = SimpleNamespace(
-        t=np.zeros(2), **{k: np.zeros((2, n)) for k in "qva"}, **rows, slip=np.zeros((2, 1))
-    )
-    work = SimpleNamespace(
-        x=np.zeros(n), state=[SimpleNamespace(c_d=1.0, c_v=1.0, c_a=1.0)], a_moved=None,
-        **{f"part_{k}": np.zeros(n) for k in "dva"},
+        t=np.array([t0, np.nan]), **{k: np.zeros((2, n)) for k in "qva"}, slip=np.zeros((2, 1)),
+        **{name: np.full(2, np.nan) for name in names},
     )  # fmt: skip
+    state = [SimpleNamespace(c_d=1.0, c_v=1.0, c_a=1.0, h=h)]
+    parts = {f"part_{k}": np.zeros(n) for k in "dva"}
+    work = SimpleNamespace(x=np.zeros(n), state=state, a_moved=None, **parts)
     problem = SimpleNamespace(
-        grid=SimpleNamespace(even=True), springs=SimpleNamespace(committed=np.array([0.5]))
+        grid=SimpleNamespace(even=even, t_end=1.0),
+        springs=SimpleNamespace(committed=np.array([0.5])),
     )
-    assert whole.step(problem, record, work, 0, 1.0, 1.0) == SUCCESS
+    return whole.step(problem, record, work, 0, h, t1), taken, record, state[0].h
+
+
+@for_each("fails", [lambda t, h: False, lambda t, h: h > 0.3, lambda t, h: t >= 0.5 and h > 0.2,
+                    lambda t, h: (t < 0.25 and h > 0.1) or h > 0.6])  # fmt: skip
+def test_a_step_that_has_no_solution_is_taken_in_halves(monkeypatch, fails):
+    """Parts fill the step without gap, each a half of a half as often as needed, and grow again."""
+    status, taken, record, _ = halved(monkeypatch, fails)
+    assert status == SUCCESS
     reached = 0.0
     for part in taken:
         assert part.t0 == reached
@@ -530,3 +535,23 @@ def test_a_step_that_has_no_solution_is_taken_in_halves(monkeypatch, fails):
     assert (record.residual[1], record.imbalance[1]) == (0.5, 0.25)
     assert record.iterations[1] >= len(taken)
     assert record.slip[1] == 0.5
+
+
+def test_the_last_part_ends_where_the_step_does_whatever_is_rounded(monkeypatch):
+    assert 0.1 + 0.2 != 0.3
+    for parts, longest in ((1, 1.0), (2, 0.1), (4, 0.05)):
+        status, taken, *_ = halved(monkeypatch, lambda _, h, most=longest: h > 1.01 * most, True, 0.1, 0.2, 0.3)  # fmt: skip
+        assert (status, len(taken), taken[-1].t1) == (SUCCESS, parts, 0.3)
+
+
+@for_each(("even", "h", "told"), [
+    (True, 0.5, NEWTON_CAP), (False, 0.5, "AGAIN"), (False, 1.1e-12, "AGAIN"), (False, 0.9e-12, NEWTON_CAP),
+])  # fmt: skip
+def test_a_step_without_a_solution_is_taken_again_where_its_length_is_free(
+    monkeypatch, even, h, told
+):
+    """Half as long, down to a billionth of a thousandth of the run; else the run ends, and says |r|."""
+    status, taken, record, after = halved(monkeypatch, lambda *_: True, even, 0.0, h, h)
+    assert (status, taken) == (whole.AGAIN if told == "AGAIN" else told, [])
+    assert after == (h / 2 if told == "AGAIN" else h)
+    assert np.isnan(record.residual[1]) if told == "AGAIN" else record.residual[1] == 0.5

@@ -244,6 +244,63 @@ def test_gaps_and_constraints_of_a_position_are_those_where_it_leads(monkeypatch
     assert not work.zero.any()
 
 
+@for_each(("noise", "told"), [(1e-12, "SUCCESS"), (1e-7, "NEWTON_CAP")])
+def test_positions_that_fall_no_more_are_at_round_off_if_that_is_small(monkeypatch, noise, told):
+    """What cancels in a gap may leave more than the last bits, now to one side and now to the other."""
+    n, space, sides = 2, constrained.positions.__globals__, itertools.cycle([1.0, -1.0])
+
+    def shifted(saddle, x):
+        x[:] = [0.25, noise * next(sides)]
+
+    for name, stand_in in {
+        "close": lambda *_: True, "turn": lambda *_: None, "factor": lambda *_: True, "solve_step": shifted
+    }.items():  # fmt: skip
+        monkeypatch.setitem(space, name, stand_in)
+    work = SimpleNamespace(
+        shift=np.full(n, np.nan),
+        dx=np.full(n, np.nan),
+        zero=np.zeros(n),
+        d=np.ones(n),
+        v=np.zeros(n),
+    )
+    problem = SimpleNamespace(
+        sizes=SimpleNamespace(n=n, rows=0, constraints=0, contacts=0), newton_max=30, saddle=None, G=None,
+        bundles=SimpleNamespace(out=None), matrices=SimpleNamespace(K=None),
+    )  # fmt: skip
+    step = SimpleNamespace(row=0, ht=0.1, h=0.1)
+    assert constrained.positions(problem, None, work, step, 0) == space[told]
+    np.testing.assert_allclose(work.d, [1.25, 1.0], atol=2 * noise)
+
+
+@for_each("regular", [True, False])
+def test_accelerations_and_multipliers_jump_with_the_inputs(monkeypatch, regular):
+    """M a - G' lam = F+ - F- and G a = 0; where that has no solution nothing is written."""
+    rng, n, by, row, interval = np.random.default_rng(3), 3, 2, 1, [0]
+    M, G, forces = np.diag([1.0, 2.0, 3.0]), rng.normal(size=(by, n)), rng.normal(size=(2, n))
+    W = np.block([[M, -G.T], [G, np.zeros((by, by))]])
+    space = constrained.next_interval.__globals__
+    for name, stand_in in {
+        "look": lambda *_: True, "evaluate": lambda *_: None, "scatter": lambda *_: None, "all_forces": lambda *_: None,
+        "factor": lambda *_: regular, "hold": lambda drive, inp, k: interval.__setitem__(0, k),
+        "force": lambda bundles, which, linear, out: out.__setitem__(slice(n), forces[interval[0]]),
+        "solve_step": lambda saddle, x: x.__setitem__(slice(None), np.linalg.solve(W, x)),
+    }.items():  # fmt: skip
+        monkeypatch.setitem(space, name, stand_in)
+    problem = SimpleNamespace(
+        bundles=SimpleNamespace(out=None, inp=None), saddle=None, linear=None, grid=SimpleNamespace(drive=None),
+        matrices=SimpleNamespace(M_flat=None, places=SimpleNamespace(M=None)),
+        sizes=SimpleNamespace(n=n, constraints=by), G=SimpleNamespace(val=np.arange(4.0)),
+    )  # fmt: skip
+    work = SimpleNamespace(dx=np.full(n + by, np.nan), rows=np.zeros(4), F=np.zeros(n), none=None)
+    a, lam = rng.normal(size=(2, n)), rng.normal(size=(2, by))
+    record = SimpleNamespace(a=a.copy(), lam=lam.copy())
+    assert constrained.next_interval(problem, record, work, row, 1) == regular
+    moved = np.append(record.a[row] - a[row], record.lam[row] - lam[row])
+    jump = np.append(forces[1] - forces[0], np.zeros(by))
+    np.testing.assert_allclose(W @ moved, jump if regular else 0.0, atol=1e-12)
+    np.testing.assert_array_equal(record.a[0], a[0])
+
+
 @for_each("level", [INSIDE, VELOCITY])
 @for_each("seed", range(4))
 def test_the_end_of_a_step_is_written_with_its_impulses(seed, level):
@@ -276,3 +333,201 @@ def test_the_end_of_a_step_is_written_with_its_impulses(seed, level):
     assert before.tolist() == expected.tolist()
     work.a1[0] = np.nan
     assert not whole.keep(case.problem, record, work, step, m)
+
+
+def tied(case, constant, moves=False) -> SimpleNamespace:
+    """Return a case whose parts are found by other kernels, and what these are asked."""
+    n, nc = N, NC
+    case.said = []
+    case.problem.options = SimpleNamespace(constant=constant, moves=moves, lcp="lcp")
+    case.problem.linear, case.problem.places = "linear", SimpleNamespace(M=np.arange(9))
+    case.problem.grid = SimpleNamespace(drive="drive")
+    case.problem.matrices.M_flat = np.full(9, np.nan)
+    case.problem.contacts.G.val[:] = case.A.ravel()
+    case.status = {}
+
+    def answer(name, *given):
+        case.said.append((name, *given))
+        return case.status.get(name, 0)
+
+    def solve_with(responses, which, x):
+        case.said.append(("solve", which))
+        x[:] = 2 * x
+
+    def force(bundles, which, linear, out):
+        out[:] = case.forces[int(any(one[0] == "hold" for one in case.said))]
+
+    case.forces = case.rng.normal(size=(2, n))
+    for name, stand_in in {
+        "evaluate": lambda bundles, which: (case.said.append(("evaluate", which)), case.evaluate(bundles, which)),
+        "force": force, "hold": lambda drive, inp, k: case.said.append(("hold", k)), "solve_with": solve_with,
+        "scatter": lambda flat, sign, out, first, places: case.said.append(("scatter", sign, first)),
+        "factor": lambda system, a, c, k, responses, which: answer("factor", round(a, 9), round(c, 9), round(k, 9), which),
+        "respond": lambda m, act, G, system, weights, responses, D: answer("respond", m),
+        "jump": lambda m, act, G, system, damping, responses, D: answer("jump", m, round(damping, 9)),
+        "complement": lambda problem, m, span, options, lcp: (answer("complement", m, span), 0.125),
+        "bandwidth": lambda M, n: (1, 2),
+    }.items():  # fmt: skip
+        case.patch.setitem(whole.begin.__globals__, name, stand_in)
+    case.work.every[:] = np.arange(nc)
+    return case
+
+
+def rows_of(rng) -> SimpleNamespace:
+    return SimpleNamespace(
+        **{k: rng.normal(size=(3, N)) for k in "qva"}, t=np.array([0.5, 0.75, np.nan]),
+        **{k: np.full((3, NC), np.nan) for k in ("gap", "gap_dot", "p")}, active=np.full((3, NC), 9),
+        residuals=np.full((3, 2), 0.0625),
+    )  # fmt: skip
+
+
+def made(monkeypatch, level=VELOCITY, constant=False, **more):
+    case = Case(5, level, constant)
+    case.patch = monkeypatch
+    return tied(case, constant, **more), rows_of(case.rng)
+
+
+@for_each(("row", "moves"), itertools.product((0, 1), (False, True)))
+def test_a_march_begins_with_gaps_and_forces_of_its_row(monkeypatch, row, moves):
+    case, record = made(monkeypatch, moves=moves)
+    whole.begin(case.problem, record, case.work, row)
+    state, q, v = case.work.state[0], record.q[row], record.v[row]
+    np.testing.assert_allclose(record.gap[row], case.gap(record.t[row], q))
+    np.testing.assert_allclose(record.gap_dot[row], case.b + case.slope(q) @ v)
+    np.testing.assert_array_equal(case.work.F0, case.forces[0])
+    assert not case.work.force_before.any()
+    assert (state.factored, state.before) == (0.0, 0.25 if row else 0.0)
+    assert (state.span, state.span_jump) == (NC, NC)
+    assert case.work.lcp.kept[0].count == case.work.lcp_jump.kept[0].count == -1
+    assert (state.below, state.above) == ((N - 1, N - 1) if moves else (1, 2))
+    if not moves:
+        assert case.work.responses.band[whole.MASS].tolist()[:2] == [1, 2]
+
+
+@for_each(
+    ("constant", "moves", "fails"), itertools.product((False, True), (False, True), (False, True))
+)
+def test_accelerations_jump_with_the_inputs_by_the_inverse_mass(
+    monkeypatch, constant, moves, fails
+):
+    case, record = made(monkeypatch, constant=constant, moves=moves)
+    case.status = {"factor": 5 * fails}
+    a = record.a.copy()
+    told = whole.cross(case.problem, record, case.work, 1, 3)
+    names = [one[0] for one in case.said]
+    assert told == (constant or not fails)
+    assert ("factor" in names) == (not constant)
+    assert (("scatter", 1.0, 0) in case.said) == moves
+    if not constant:
+        assert ("factor", 1.0, 0.0, 0.0, whole.MASS) in case.said
+    if not told:
+        np.testing.assert_array_equal(record.a, a)
+        return
+    assert ("hold", 3) in case.said
+    np.testing.assert_allclose(record.a[1] - a[1], 2 * (case.forces[1] - case.forces[0]))
+    np.testing.assert_array_equal(record.a[[0, 2]], a[[0, 2]])
+    np.testing.assert_allclose(record.gap[1], case.gap(0.75, record.q[1]))
+
+
+@for_each(("level", "constant"), itertools.product((VELOCITY, BOTH), (False, True)))
+def test_constant_matrices_are_factored_for_a_step(monkeypatch, level, constant):
+    weights = SimpleNamespace(A_C=0.4, A_K=0.3)
+    order = ["factor", "respond", *["jump"] * (level == BOTH)]
+    for fails in (None, *order):
+        case, _ = made(monkeypatch, level, constant)
+        case.status = {fails: 7}
+        told = whole.factor_constant(case.problem, case.work, weights, 0.125)
+        assert case.work.state[0].factored == 0.125
+        if not constant:
+            assert (told, case.said) == (0, [])
+            continue
+        assert told == (7 if fails else 0)
+        asked = order[: order.index(fails) + 1] if fails else order
+        assert [one[0] for one in case.said] == asked
+        assert case.said[0] == ("factor", 0.8, 0.4, 0.3, whole.SMOOTH)
+        if not fails:
+            assert case.said[1] == ("respond", NC)
+            assert level != BOTH or case.said[2] == ("jump", NC, 0.5)
+            state = case.work.state[0]
+            assert (state.span, state.span_jump) == (2, 2)
+            assert case.work.lcp.kept[0].count == case.work.lcp_jump.kept[0].count == -1
+
+
+@for_each(("constant", "fails"), itertools.product((False, True), ("", "jump", "complement")))
+def test_impulses_of_closed_contacts_are_added_to_the_velocity(monkeypatch, constant, fails):
+    case, record = made(monkeypatch, BOTH, constant)
+    work, out, rng = case.work, case.problem.bundles.out, case.rng
+    case.status = {fails: 7}
+    out[:NC], out[NC : 2 * NC] = [0.5, -0.1, 0.5, 0.0], rng.normal(size=NC)
+    work.jump.z[:] = [0.0, 0.0, 0.25, 0.0]
+    work.e_dot[:], z = rng.normal(size=NC), np.array([0.5, 0.25, 0.125, 9.0])
+    work.responses.Y[:] = rng.normal(size=work.responses.Y.shape)
+    v, on = work.v1.copy(), [1, 2, 3]
+
+    def complement(problem, m, span, options, lcp):
+        assert (m, span) == (3, work.state[0].span_jump)
+        assert problem.act[:m].tolist() == on
+        wanted = out[NC : 2 * NC] + work.e_dot + case.A @ v
+        np.testing.assert_allclose(problem.q[:m], wanted[on])
+        problem.z[:] = z
+        return 7 * (fails == "complement"), 0.125
+
+    monkeypatch.setitem(whole.velocity_problem.__globals__, "complement", complement)
+    weights = SimpleNamespace(A_C=0.4)
+    status, m = whole.velocity_problem(case.problem, record, work, weights, 1)
+    early = fails == "jump" and not constant
+    assert (status, m) == (7 if early or fails == "complement" else 0, 3)
+    assert record.active[1].tolist() == [9, 1, 1, 1]
+    assert case.said == ([] if constant else [("jump", 3, 0.5)])
+    assert record.residuals[1, 0] == (0.0625 if early else 0.125)
+    push = (
+        sum(work.responses.Y[whole.JUMP, c] * z[k] for k, c in enumerate(on)) if status == 0 else 0
+    )
+    np.testing.assert_allclose(work.v1, v + push)
+    if not constant:
+        assert work.lcp_jump.kept[0].count == -1
+
+
+@for_each(("constant", "corrected", "interpolated", "fails"), [
+    (False, False, False, ""), (True, False, False, ""), (False, True, False, ""), (False, False, True, ""),
+    (True, True, True, "factored"), (False, True, False, "newton"), (False, True, False, "velocity"), (False, True, True, "keep"),
+])  # fmt: skip
+def test_a_step_finds_its_state_then_its_velocity_and_is_kept(monkeypatch, constant, corrected, interpolated, fails):  # fmt: skip
+    case, record = made(monkeypatch, BOTH, constant)
+    case.problem.method = case.method._replace(interpolated=interpolated)
+    work, order = case.work, []
+    work.state[0].factored = 0.25
+
+    def told(name, *given):
+        order.append((name, *given))
+        return 7 if fails == name else 0
+
+    for name, stand_in in {
+        "factor_constant": lambda p, w, weights, h: told("factored", h),
+        "active_set": lambda p, r, w, row, h: told("active", row, h) or 3,
+        "newton": lambda p, r, w, step, weights, m: (told("newton", m), 2, corrected, 0.5),
+        "velocity_problem": lambda p, r, w, weights, row: (told("velocity", row), 1),
+        "keep": lambda p, r, w, step, m: not told("keep", m),
+    }.items():  # fmt: skip
+        monkeypatch.setitem(whole.step_alpha.__globals__, name, stand_in)
+    status = whole.step_alpha(case.problem, record, work, 1, 0.25, 1.0)
+    asked = [("active", 1, 0.25), ("newton", 3)]
+    if fails != "newton":
+        asked += [("velocity", 2)] * corrected
+        asked += [("keep", 1 if corrected else 2)] * (fails != "velocity")
+    assert order == asked
+    bad = {"newton": 7, "velocity": 7, "keep": whole.NOT_FINITE}
+    assert status == bad.get(fails, 0)
+    if fails != "newton":
+        np.testing.assert_allclose(case.problem.bundles.out[:NC], case.gap(1.0, work.d1))
+        G = case.A if constant else case.slope(work.d1)
+        np.testing.assert_allclose(case.problem.contacts.G.val, G.ravel())
+    if status == 0:
+        assert record.residuals[2, 1] == (0.0 if constant else 0.5)
+        same = (case.forces[0] == work.F0).all()
+        assert same == interpolated
+    order.clear()
+    work.state[0].factored = 0.5
+    whole.step_alpha(case.problem, record, work, 1, 0.25, 1.0)
+    assert order[0] == ("factored", 0.25)
+    assert (len(order) == 1) == (fails == "factored")

@@ -288,6 +288,24 @@ def test_the_block_is_pushed_and_braked_in_the_least_time(mu, intervals, element
         assert plan.defect < 1e-7
 
 
+def test_a_plan_that_its_replay_misses_is_solved_on_finer_elements():
+    """A pendulum on one element of two stages in an interval; the message says what was taken."""
+    system = ex.StepSystem(
+        "pendulum", x="a w", f=["w", "u - 9.81*sin(a) - sign(w)/2"], params={"u": 0.0}
+    )
+    system.start(x=[0, 0], t_end=2)
+    coarse = ex.OptimalControlProblem(
+        system, intervals=8, elements=1, stages=2, running="u**2", end={"a": 2, "w": 0},
+        controls="u", bounds={"u": (-8, 8)},
+    )  # fmt: skip
+    plan = ex.optimize(coarse, progress=False)
+    assert plan.ok, plan
+    assert plan.defect < 1e-3
+    assert (plan.task.elements, plan.task.stages) == (1, 3)
+    assert "1 element of 3 stages in an interval" in plan.message
+    assert plan.again(begin=1).status == "stationary"
+
+
 def fuller_cost():
     """Return the cost of Fuller's control from (1, 0), arc by arc."""
     lam = np.sqrt((0.5 - XI) / (0.5 + XI))
@@ -560,7 +578,7 @@ def test_the_program_simulates_with_the_order_of_its_method():
         ({"t_end": -1}, BadValue, "positive"),
         ({"bounds": {"w": (0, 1)}}, BadValue, "no state or control 'w'"),
         ({"bounds": {"v": (1, 0)}}, BadValue, "empty"),
-        ({"bounds": {"u": (None, 1)}}, BadValue, "no bounds"),
+        ({"bounds": {"u": (None, 1)}}, BadValue, "no lower bound, and the running cost is indep"),
         ({"controls": "w"}, BadValue, "no parameter 'w'"),
         ({"running": "w"}, BadModel, "w"),
         ({"terminal": "u"}, BadModel, "u"),

@@ -11,6 +11,7 @@ import pytest
 import explorer as ex
 from explorer.parameters import knobs_of
 from explorer.schemes import schemes
+from explorer.study.order_diagram import _told
 
 STEPS = (0.02, 0.01, 0.005, 0.0025, 0.00125)
 PENDULUM = ex.models.pendulum()
@@ -248,3 +249,14 @@ def test_finer_steps_are_tried_where_no_order_shows_up_to_a_limit(monkeypatch):
         assert sorted({*taken}) == sorted(0.5 ** np.arange(1, 4 + more))
         assert len(found.curves[0].error) == 3
         assert (found.curves[0].law is None) == (more > 0)
+
+
+def test_an_order_is_told_by_the_runs_between_nonsense_and_round_off():
+    """Behind the last that has no sense, 0.3 or more of the solution; above 2e-12."""
+    for errors, told in (
+        ([0.1, 1e-2, 1e-3], [0, 1, 2]),
+        ([2.0, 1e-2, 1e-3], [1, 2]),
+        ([0.1, np.nan, 1e-2, 1e-13, 1e-3], [2, 4]),
+        ([0.1, 0.2, np.inf], []),
+    ):
+        assert _told(np.array(errors)).tolist() == told

@@ -25,7 +25,7 @@ from explorer.progress import show
 from explorer.schemes import schemes
 from explorer.views.drawing.polyline import PANEL
 
-BUDGET = 40_000
+BUDGET = 47_000  # 10 Mbit/s carry 26 of them a second
 OF_MODELS = [name for name, panel in panels.items() if not panel.own_menu]
 # every control of every model with its first scheme, and of each kind of run; sensitivities of each
 # kind, but where a run with closed contacts takes too long
@@ -37,8 +37,11 @@ TYPICAL = [c for c in SENSITIVITY if c[1] in ("bouncing_ball", "elastic_pendulum
 EXPLORE = [(p, *c) for p in OF_MODELS if p != "sensitivity" for c in KINDS]
 DRAWN = [
     *TYPICAL,
-    *((p, *c) for p in OF_MODELS if p != "sensitivity" for c in sorted({*FIRST, *KINDS})),
-]
+    *(
+        (p, *c) for p in OF_MODELS if p != "sensitivity" for c in sorted({*FIRST, *KINDS})
+        if c != ("portal_frame", "CentralDifference")  # a preset is stiffer than its steps allow
+    ),
+]  # fmt: skip
 MOVED = [*SENSITIVITY, *DRAWN[len(TYPICAL) :]]
 # the model of each kind of system on which the knobs of a scheme are moved from end to end
 KNOBS: dict = {}
@@ -55,7 +58,8 @@ LONG = [
 SMALL = [
     c
     for c in DRAWN
-    if c[1] == "bouncing_ball" or c[2] not in ("SchatzmanPaoli", "NonsmoothGeneralizedAlpha")
+    if c[1] == "bouncing_ball"
+    or c[2] not in ("CentralDifference", "SchatzmanPaoli", "NonsmoothGeneralizedAlpha")
 ]
 
 
@@ -123,6 +127,12 @@ def check(content: dict, buffers: list) -> None:
     walk(content)
     assert named == set(range(len(buffers)))
     for trace in content["figure"]["data"]:
+        if trace.get("type") == "heatmap":
+            tall = len(numbers(trace["y"], buffers))
+            assert len(trace["z"]) in (1, tall), "one row between two ends, or one for each y"
+            wide = len(numbers(trace["x"], buffers))
+            assert all(len(numbers(row, buffers)) == wide for row in trace["z"])
+            continue
         x, y = (numbers(trace[k], buffers) for k in "xy")
         assert len(x) == len(y)
         assert not np.isinf([x, y]).any()
@@ -134,7 +144,9 @@ def check(content: dict, buffers: list) -> None:
     if film is not None:
         points = sum(item["n"] for item in film["items"])
         frames = len(buffers[film["t"]["buf"]]) // 4
-        assert len(buffers[film["xy"]["buf"]]) == 8 * points * frames
+        assert len(buffers[film["still"]["buf"]]) == 8 * points
+        moving = numbers(film["moving"], buffers)
+        assert len(buffers[film["xy"]["buf"]]) == 4 * len(moving) * frames
         assert film["box"][0] < film["box"][1]
         assert film["box"][2] < film["box"][3]
     for card in content.get("cards", ()):
@@ -188,7 +200,7 @@ def few(values: list, turn: int, key: str, case: tuple) -> list:
     return [*values[:2], *values[2:][turn % max(len(values) - 2, 1) :][:1]]
 
 
-@pytest.mark.gallery
+@pytest.mark.broad
 @pytest.mark.parametrize(("panel", "model", "scheme"), MOVED)
 def test_every_control_moved_on_every_model(panel, model, scheme):
     wire = opened(panel, model, scheme)
@@ -222,7 +234,7 @@ def test_every_control_moved_on_every_model(panel, model, scheme):
     assert wire.panel.session.solution.status.ok
 
 
-@pytest.mark.gallery
+@pytest.mark.broad
 @pytest.mark.parametrize(("panel", "model", "scheme"), LONG)
 def test_astronomic_numbers_are_a_picture_or_a_sentence(panel, model, scheme):
     wire = opened(panel, model, scheme)
@@ -251,10 +263,10 @@ def table_of(message: dict, run: ex.Solution) -> None:
     assert table.shape == (len(run.t), len(header))
 
 
-@pytest.mark.gallery
+@pytest.mark.broad
 @pytest.mark.parametrize(("panel", "model", "scheme"), DRAWN)
 def test_every_action_on_every_model(panel, model, scheme):
-    """A picture of what records few enough rows has at most 40 kB, with a pinned run too."""
+    """A picture of what records few enough rows has at most 47 kB, with a pinned run too."""
     wire = opened(panel, model, scheme)
     schema = next(c for c, _ in wire.hello() if c["type"] == "schema")
     key, control = next((k, c) for k, c in wire.controls().items() if k.startswith("rho."))
@@ -265,6 +277,7 @@ def test_every_action_on_every_model(panel, model, scheme):
             assert preset["text"]
             content, _ = wire.do("preset", preset["name"])
             assert content["status"]["level"] in ("ok", "warn")
+        wire.do("unpin")
         wire.do("pin")  # the same curves, and those of the other run
         for drag in (True, False):
             sizes[preset and preset["name"], drag] = size(*wire.pull(drag, **changed))

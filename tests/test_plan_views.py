@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import plotly.graph_objects as go
 import pytest
 
 import explorer as ex
-from explorer.views.drawing.plan_curves import pieces
+from explorer.views.drawing.plan_curves import course_curve, pieces, range_of
 from explorer.views.drawing.polyline import Look
 from explorer.views.plan import said
 
@@ -175,3 +177,21 @@ def test_the_legend_has_the_room_that_is_left_for_it():
     assert [t["name"] for t in above] == ["a", "b", "bound", "c"]
     assert not any("legendgroup" in t for t in above), "a group would stack them"
     assert picture.layout["margin"]["t"] == 20 + 19
+
+
+def test_a_course_jumps_where_two_times_are_one():
+    """They differ by less than 1e-9 of its span."""
+    for apart, jumps in ((5e-9, [2]), (5e-8, [])):
+        course = SimpleNamespace(t=np.array([0.0, 1.0, 1.0 + apart, 2.0, 10.0]), x=np.zeros((5, 1)))
+        assert course_curve(course)[2].tolist() == jumps
+    late = SimpleNamespace(t=np.array([0.0, 1.0, 1.0 + 5e-9, 10.0]), x=np.zeros((4, 1)))
+    assert course_curve(late)[2].tolist() == [2]
+
+
+def test_a_bound_is_in_the_range_up_to_three_spans_from_the_curve():
+    values = np.array([4.0, 5.0, np.nan])
+    for low, high, around in ((1.0, 8.0, (1.0, 8.0)), (0.75, 8.25, (4.0, 5.0))):
+        least, most = range_of(low, high, (0.0, 1.0), "red", values)[1]
+        assert least <= around[0]
+        assert most >= around[1]
+        assert most - least < 1.5 * (around[1] - around[0])

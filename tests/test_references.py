@@ -53,7 +53,7 @@ def prose() -> dict[str, str]:
         ]
         texts += re.findall(r"#.*", source)
         found[str(path.relative_to(ROOT))] = " ".join(" ".join(texts).split())
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+    for path in sorted((ROOT / "notebooks").rglob("*.ipynb")):
         cells = json.loads(path.read_text("utf-8"))["cells"]
         texts = ["".join(c["source"]) for c in cells if c["cell_type"] == "markdown"]
         found[path.name] = " ".join(" ".join(texts).split())

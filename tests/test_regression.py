@@ -16,7 +16,6 @@ GROUPS = {  # what is added later has no numbers until they are written
     kind: {name: case for name, case in cases.items() if f"{kind}: {name}" in STORED["numbers"]}
     for kind, cases in CASES.items()
 }
-pytestmark = pytest.mark.gallery
 COVERS = ("derivatives", "kernels", "optimise", "study", "views/drawing")  # see mutant_rooms.py
 
 

@@ -326,6 +326,12 @@ def test_time_stepping_itself_may_be_given_to_be_differentiated():
     other = ex.MoreauJean(h=1e-3, theta=1.0)
     late = ex.sensitivity(system, other, "g", method="discrete", t_end=0.4).Q[-1, 0, 0]
     assert late == pytest.approx(-0.4 * (0.4 + 1e-3) / 2, rel=1e-6)  # of implicit Euler
+    large = ex.MechanicalSystem(
+        "fall", q="y", params={"G": ex.Param(9.81e9, 1e9, 2e10)}, mass=[["1"]], force=["-G/10**9"],
+        contacts=[ex.Contact("y", e=0.5)], start={"q": [1], "t_end": 0.4},
+    )  # fmt: skip
+    same = ex.sensitivity(large, other, "G", method="discrete", t_end=0.4).Q[-1, 0, 0]
+    assert same * 1e9 == pytest.approx(late, rel=1e-6)  # differences are as wide as the parameter
     with pytest.raises(ex.NotApplicable, match="EulerMoreau does not locate events"):
         ex.sensitivity(models["relay_feedback"](), ex.EulerMoreau(h=1e-3))
 
@@ -455,8 +461,9 @@ def test_sharp_functions_of_complex_numbers_have_the_value_and_slope_of_real_one
     samples = np.array([-2.6, -1.3, -0.4, 0.3, 1.7])
     real = {"Abs": np.abs, "sign": np.sign, "Heaviside": lambda x: np.heaviside(x, 0.5),
             "floor": np.floor, "ceiling": np.ceil, "Mod": lambda x: np.mod(x, 0.7),
-            "Min": lambda x: np.minimum(x, 0.1 - x), "Max": lambda x: np.maximum(x, 0.1 - x)}  # fmt: skip
-    rest = {"Mod": lambda z: (0.7,), "Min": lambda z: (0.1 - z,), "Max": lambda z: (0.1 - z,)}
+            "Min": lambda x: np.minimum(x, 0.1 - x), "Max": lambda x: np.maximum(x, 0.1 - x),
+            "atan2": lambda x: np.arctan2(x, 0.1 - x)}  # fmt: skip
+    rest = dict.fromkeys(("Min", "Max", "atan2"), lambda z: (0.1 - z,)) | {"Mod": lambda z: (0.7,)}
     assert {*real} == {*_SHARP}
     for name, sharp in _SHARP.items():
         for x in samples:

@@ -250,7 +250,7 @@ def test_a_plain_session_gives_its_model_and_parameters():
     assert not panel.session.can_undo
 
 
-@pytest.mark.gallery
+@pytest.mark.broad
 @pytest.mark.parametrize("model", sorted(filter(offered, models)))
 def test_a_picture_is_small_on_every_model(model):
     wire = opened(model)

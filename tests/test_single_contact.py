@@ -179,7 +179,13 @@ def test_with_nothing_beside_it_a_contact_sticks_or_slides_as_it_comes():
     assert one.in_plane(B, 0, 0.5, -1.0, 0.0, 0.0) == (0.5, 0, 0, STICK)
     *_, doing = one.in_plane(B, 0, 0.0, -1.0, 0.3, 0.0)
     assert doing == 1
-    assert one.in_plane(B, 0, 0.5, -1.0, 0.3, 0.0)[3] == NONE
+    assert one.in_plane(B, 0, 0.5, -1.0, 0.3, 0.0) == (0, 0, 0, NONE)
+
+
+def test_what_is_no_number_has_no_answer_and_no_impulse():
+    B = np.array([2.0, 0.1, 0.2, 0.1, 1.0, 0.3, 0.2, 0.3, 1.5])
+    for q in ((np.nan, 0.0), (0.0, np.nan), (np.nan, np.nan)):
+        assert one.in_plane(B, 0, 0.5, -1.0, *q) == (0, 0, 0, NONE)
 
 
 def nearest(y: np.ndarray, mu: float) -> np.ndarray:

@@ -126,6 +126,7 @@ def test_a_picture_of_nothing_is_refused(arguments):
 # -- the panel -------------------------------------------------------------------------------------
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_every_control_moved_on_every_scheme(scheme):
     wire = opened(scheme)

@@ -159,6 +159,21 @@ def test_of_a_group_the_leader_is_one_minus_the_others(seed):
     assert linear.size[0] == pytest.approx(1e-3 * largest)
 
 
+@for_each("members", [(0, 2), (2, 0), (1, 1)])
+def test_the_multipliers_of_each_group_add_up_to_one(members):
+    """Also of a group of one region, which leads itself and may stand first."""
+    of, rng = groups(members, (1, 1)), np.random.default_rng(0)
+    V, nsel = rng.uniform(0, 0.5, (1, sum(members))), sum(members) + 2
+    sel, inp = np.full((1, nsel), 9.0), np.full(1 + nsel, 9.0)
+    problem = SimpleNamespace(n_x=0, n_sel=nsel, n_c=0, inp=inp)
+    stage.mix(
+        stage.Step(problem, None, of, stage.Unknowns(None, V, sel, None), None, None, None), 0
+    )
+    np.testing.assert_array_equal(sel[0, of.member], V[0])
+    for g in range(2):
+        assert sel[0, of.leader[g]] + V[0, of.group == g].sum() == pytest.approx(1.0)
+
+
 @for_each("seed", range(20))
 def test_a_region_weighs_by_its_nearest_cell(seed):
     """g_v - g_leader = R c, with g the least sum over the cells of a region; in the step form -c."""
@@ -339,3 +354,40 @@ def test_a_step_is_linearised_by_its_derivatives(monkeypatch, seed, step_form):
     x[0] = np.inf
     with np.errstate(invalid="ignore"):
         assert left()[1] == np.inf
+
+
+@for_each(("t_end", "steps"), [(1.0, 4), (1.1, 5), (0.2, 1)])
+def test_steps_fill_the_time_that_is_asked_for(monkeypatch, t_end, steps):
+    """The last one ends there, whatever its length; each begins where the one before has ended."""
+    h, n, nsel, s, took = 0.3, 2, 3, 2, []
+    unknowns = SimpleNamespace(K=np.zeros((s, n)), end=np.zeros(n), sel=np.zeros((s, nsel)))
+    rng, space = np.random.default_rng(0), march.march.__globals__
+
+    def solve(step, t, x, length, cap, tally):
+        took.append((t, length, x.copy()))
+        for one in (unknowns.K, unknowns.end, unknowns.sel):
+            one[:] = rng.normal(size=one.shape)
+        told.append([one.copy() for one in (unknowns.end, unknowns.K, unknowns.sel)])
+        return 0
+
+    told: list = []
+    for name, stand_in in (("solve", solve), ("hold_at", lambda *_: None), ("predict", lambda *_: None)):  # fmt: skip
+        monkeypatch.setitem(space, name, stand_in)
+    record = SimpleNamespace(
+        begin=np.zeros(steps), length=np.zeros(steps), states=np.zeros((steps + 1, n)),
+        slopes=np.zeros((steps, s * n)), mult=np.zeros((steps, s * nsel)),
+    )  # fmt: skip
+    problem, tally = SimpleNamespace(n_x=n, n_sel=nsel, drive=None, inp=None), [SimpleNamespace(steps=0)]  # fmt: skip
+    step = SimpleNamespace(unknowns=unknowns, problem=problem)
+    assert march.march(step, record, t_end, h, 9, tally) == 0
+    assert tally[0].steps == steps
+    np.testing.assert_allclose(record.begin, h * np.arange(steps))
+    np.testing.assert_allclose(record.begin + record.length, [*record.begin[1:], t_end], rtol=1e-15)
+    assert [t for t, *_ in took] == record.begin.tolist()
+    assert [length for _, length, _ in took] == record.length.tolist()
+    for e, (end, K, sel) in enumerate(told):
+        np.testing.assert_array_equal(record.states[e + 1], end)
+        np.testing.assert_array_equal(record.slopes[e], K.ravel())
+        np.testing.assert_array_equal(record.mult[e], sel.ravel())
+        if e + 1 < steps:
+            np.testing.assert_array_equal(took[e + 1][2], end)

@@ -32,6 +32,7 @@ def arrangement(figure: dict) -> str:
     return json.dumps([still(figure["layout"]), traces], sort_keys=True, default=float)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("name", one_of_each(sorted(models), alike))
 def test_a_slider_that_moves_needs_few_new_figures(name):
     answer = SessionAnswer(Session(name))

@@ -28,7 +28,7 @@ class March:
         self.n, self.width, self.size = n, width, (width + 1) * (n + 1)
         self.J = rng.normal(size=(n, n)) - 2 * np.eye(n)
         self.linear, self.status, self.calls = linear, SUCCESS, []
-        tableau = METHODS[name]
+        tableau = METHODS[name]()
         self.method = SimpleNamespace(
             A=tableau.A, c=tableau.c, E=tableau.E, D=tableau.D, code=tableau.code, stages=tableau.stages,
             last=tableau.last, exponent=tableau.exponent, rtol=1e-3, atol=1e-5,

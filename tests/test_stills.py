@@ -37,7 +37,7 @@ def points(path: str) -> np.ndarray:
 # -- what is drawn --------------------------------------------------------------------------------
 
 
-@pytest.mark.gallery
+@pytest.mark.broad
 @pytest.mark.parametrize("name", sorted(models))
 def test_every_model_has_a_light_still(name):
     picture = ex.views.explore(ex.simulate(SYSTEMS[name], throw=False))
@@ -112,7 +112,8 @@ def test_a_panel_keeps_a_still_beside_its_view(kind):
     (address,) = re.findall(r'<img[^>]* src="([^"]*)"', data["text/html"])
     assert address.startswith("data:image/svg+xml,")
     ET.fromstring(urllib.parse.unquote(address.partition(",")[2]))
-    assert len(data["text/html"]) <= 50_000
+    dots = kind in ("orbits", "basins")  # an image of many dots
+    assert len(data["text/html"]) <= (130_000 if dots else 50_000)
 
 
 @pytest.mark.parametrize("kind", sorted(panels))

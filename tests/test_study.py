@@ -391,6 +391,8 @@ def test_a_study_refuses_in_a_sentence_what_it_cannot_study(name):
     assert study.__doc__
     wanted = [p for p in inspect.signature(study).parameters.values() if p.kind < p.KEYWORD_ONLY]
     given = [p for p in wanted if p.default is p.empty] or wanted[:1]
+    named = [p for p in inspect.signature(study).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    named = [p.name for p in named if p.default is p.empty]
     for nonsense in ("nonsense", object(), [1]) if given else ():
         with pytest.raises(ex.ExplorerError, match=r"\.$"):
-            study(*[nonsense] * len(given))
+            study(*[nonsense] * len(given), **dict.fromkeys(named, nonsense))

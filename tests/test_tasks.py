@@ -10,7 +10,7 @@ import pytest
 import explorer as ex
 from explorer.references import library
 from explorer.tasks import tasks
-from explorer.tasks.fuller import FIRST
+from explorer.tasks.fuller import FIRST, LAM
 from explorer.tasks.relay_regulator import times
 from explorer.tasks.rough_block import switches
 
@@ -52,6 +52,9 @@ def test_controls_switch_at_the_times_of_the_closed_forms():
     assert plan("rough_block").switches[0] == pytest.approx(turn, abs=1e-8)
     for name, t in (("rough_block", brake), ("relay_regulator", times()[0]), ("fuller", FIRST)):
         assert np.abs(plan(name).t - t).min() < 1e-8, name
+    arcs = FIRST * (1 + LAM) * LAM ** np.arange(2)  # after the first switch of Fuller's problem
+    for t in FIRST + np.cumsum(arcs):
+        assert np.abs(plan("fuller").t - t).min() < 1e-8
 
 
 def test_a_task_that_does_not_exist_is_refused():

@@ -66,15 +66,17 @@ def has(part: str, name: str, scheme: str = "") -> bool:
     stepped = isinstance(system, ex.StepSystem) and scheme != "EulerMoreau"
     return {
         "active sets": stepped or scheme == "EulerMoreau",
+        "billiard table": system.discrete and system.straight,
         "constraints": bool(getattr(system, "constraints", ())),
         "contacts": bool(system.contacts),
         "friction": name in ROUGH,
         "inputs": bool(system.input_names),
         "located impacts": scheme == "EventDriven"
         and bool(system.contacts or getattr(system, "changes", ())),
-        "modes": hybrid,
+        "modes": hybrid and not system.discrete,
         "multipliers": scheme == "EulerMoreau",
         "one-step problem": bool(system.contacts) and scheme not in located,
+        "one state of a map": system.discrete and len(system.coordinates) == 1,
         "phase plane": stepped and len(system.coordinates) > 1,
         "pseudo-time": scheme == "FESD" and not stepped,
         "switches": stepped,
@@ -123,7 +125,7 @@ def test_a_view_refuses_in_a_sentence_what_it_is_not_made_for(view, name, scheme
             draw(run(name, scheme=scheme))
 
 
-@pytest.mark.gallery
+@pytest.mark.broad
 @pytest.mark.parametrize(("view", "name", "scheme"), one_of_each(True))
 def test_every_view_is_a_plain_figure(view, name, scheme):
     assert views[view].draws(run(name, scheme=scheme))
@@ -223,7 +225,8 @@ def test_ranges_hold_all_that_is_drawn(name, scheme):
                 shown["range"] if shown.get("type") != "log" else 10.0 ** np.array(shown["range"])
             )
             drawn = np.asarray(trace[axis], float)
-            drawn = drawn[np.isfinite(drawn) & (drawn > -1e8)]  # an empty trace waits far below
+            there = np.asarray(trace["y"], float) > -1e8  # an empty trace waits far below
+            drawn = drawn[np.isfinite(drawn) & there]
             slack = 1e-6 * (high - low)
             assert (drawn >= low - slack).all(), (trace["name"], axis)
             assert (drawn <= high + slack).all(), (trace["name"], axis)
@@ -371,6 +374,7 @@ def test_both_sides_of_a_jump_are_drawn_at_one_time():
 
 HYBRID = [r for r in RUNS if r not in MOVES]
 LOCATED = [r for r in HYBRID if r[2] != "EulerMoreau"]
+FLOWS = [r for r in HYBRID if r[2] != "Iteration"]  # a map has no modes
 
 
 @for_each(("name", "preset", "scheme"), LOCATED)
@@ -418,7 +422,7 @@ def test_states_share_a_plot_by_their_unit(name, units):
     assert all(title.endswith(f"({unit})") for title, unit in zip(titles, units, strict=True))
 
 
-@for_each(("name", "preset", "scheme"), HYBRID)
+@for_each(("name", "preset", "scheme"), FLOWS)
 def test_modes_are_bars_with_their_names_and_events_marks(name, preset, scheme):
     solution = run(name, preset, scheme)
     picture = ex.views.modes.picture(solution)

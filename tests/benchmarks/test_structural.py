@@ -72,9 +72,13 @@ def test_sparse_factors_beat_the_band():
 
     system = ex.LinearMechanicalSystem("m", sparse.eye_array(n * n), K)
     system.start(v=[1.0] * n * n)
-    quick = per_step(system, 1.0, rounds=5)
-    before, factors._SCATTERED = factors._SCATTERED, 1e9
+    before, quick, slow = factors._SCATTERED, [], []
     try:
-        assert quick < per_step(system, 1.0, rounds=5)
+        for _ in range(4):  # by turns: a machine that is busy for a while is so for both
+            factors._SCATTERED = before
+            quick.append(per_step(system, 1.0, rounds=3))
+            factors._SCATTERED = 1e9
+            slow.append(per_step(system, 1.0, rounds=3))
     finally:
         factors._SCATTERED = before
+    assert min(quick) < min(slow)

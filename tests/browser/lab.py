@@ -142,9 +142,9 @@ class Lab:
     def settle(self, model: str = "bouncing ball") -> None:
         """Back to where a test may start."""
         self.model(model)
-        if self.action("pin").get_attribute("aria-pressed") == "true":
+        while self.panel.locator("[data-unpin]").count():
             with self.answered():
-                self.action("pin").click()
+                self.panel.locator("[data-unpin]").first.click()
         with self.answered():
             self.action("reset").click()
         self.wait("() => document.querySelector('.nsx-status').dataset.level === 'ok'")
@@ -159,8 +159,9 @@ class Lab:
                 slider.press("ArrowRight" if k < 20 else "ArrowLeft")
         log = self.js("() => nsxLog")
         found = []
+        apart = np.diff(np.unique([value for _, value in log["set"]]))
         for when, value in log["set"]:
-            near = 1e-5 * abs(value)
+            near = max(1e-5 * abs(value), 0.1 * apart.min())  # large pictures are sent in 16 bits
             found += [t - when for t, v in log["drawn"] if t > when and abs(v - value) < near][:1]
         return found
 

@@ -38,7 +38,7 @@ def test_each_slider_moved_by_key_changes_the_picture(lab, name, shots):
     keys = lab.js("""() => [...document.querySelector(".nsx-panel")
         .querySelectorAll(".nsx-controls input[type=range]")].map((s) => s.dataset.key)""")
     numbers = ({"knob.h", "knob.theta"}, {"knob.rtol", "knob.atol"}, {"knob.h", "knob.beta"},
-               {"knob.h", "knob.stages"})  # fmt: skip
+               {"knob.h", "knob.stages"}, {"knob.bound"})  # fmt: skip
     assert any(some < set(keys) for some in numbers)
     if name != "bouncing_ball":  # the browser is tried here: tests/test_panels.py moves all of them
         starts = [k for k in keys if k[:3] in ("q0.", "v0.", "x0.")]
@@ -134,11 +134,11 @@ def test_a_pinned_run_is_dotted_and_goes_again(lab, shots):
         lab.field("rho.e").fill("0.5")
         lab.field("rho.e").press("Enter")
     dotted = {name for name, dash, _ in lab.drawn() if dash == "dot"}
-    assert {"pinned y", "pinned y\u0307"} <= dotted
-    assert np.nanmax(lab.curve("pinned y")) == pytest.approx(np.nanmax(own), rel=0.01)
+    assert {"pinned A y", "pinned A y\u0307"} <= dotted
+    assert np.nanmax(lab.curve("pinned A y")) == pytest.approx(np.nanmax(own), rel=0.01)
     lab.panel.screenshot(path=shots / "pinned.png")
     with lab.answered():
-        lab.action("pin").click()
+        lab.panel.locator("[data-unpin=A]").click()
     assert not [name for name, dash, _ in lab.drawn() if dash == "dot"]
 
 
@@ -203,12 +203,12 @@ def test_dark_theme(lab, shots):
 def test_the_menu_saves_and_copies(lab):
     for action, name in (("export_csv", "run.csv"), ("export_html", "run.html"),
                          ("export_png", "bouncing_ball.png")):  # fmt: skip
-        lab.panel.locator(".nsx-menu summary").click()
+        lab.panel.locator(".nsx-menu:not([hidden]) > summary").click()
         with lab.page.expect_download() as download:
             lab.action(action).click()
         assert download.value.suggested_filename == name
         assert download.value.path().stat().st_size > 5000
-    lab.panel.locator(".nsx-menu summary").click()
+    lab.panel.locator(".nsx-menu:not([hidden]) > summary").click()
     lab.action("load_state").click()
     dialog = lab.page.locator("dialog.nsx-dialog")
     dialog.locator("textarea").fill("{}")

@@ -42,15 +42,16 @@ def test_the_tour_opens_with_a_picture(opened):
     assert "steps" in opened.panel.locator(".nsx-status").inner_text()
 
 
-def test_the_tour_opens_with_all_of_its_panel(chromium, address):
+def test_the_tour_opens_with_all_of_the_gallery(chromium, address):
     context = chromium.new_context(viewport=SIZE)
     # a page that a test drives counts as touched: Playwright's calls are the user's
     context.add_init_script("""Object.defineProperty(navigator, "userActivation",
         {value: {hasBeenActive: false}})""")
     lab = Lab(context, address)
     lab.wait("""() => { const box = (name) => document.querySelector(name).getBoundingClientRect();
-        const [panel, room] = [box(".nsx-panel"), box(".jp-WindowedPanel-outer")];
-        return room.top <= panel.top && panel.bottom <= room.bottom + 0.5; }""")
+        const [gallery, room] = [box(".nsx-gallery"), box(".jp-WindowedPanel-outer")];
+        return room.top <= gallery.top && gallery.bottom <= room.bottom + 0.5
+          && document.querySelectorAll(".nsx-g-picture[data-drawn]").length >= 8; }""")
     assert lab.problems == []
     context.close()
 

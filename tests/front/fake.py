@@ -156,17 +156,16 @@ class Ball:
         frames = np.linspace(0, p["T"], 240)
         height = np.interp(frames, t, q)
         r = 0.12
-        ends = np.array([-0.8, 0, 0.8, 0])
-        xy = np.column_stack([np.tile(ends, (240, 1)), np.zeros(240), height + r])
+        xy, still = (height + r)[:, None], [-0.8, 0, 0.8, 0, 0, height[0] + r]
         mechanism = {
-            "t": frames, "xy": xy, "box": [-0.9, 0.9, -0.12, 2.3], "unit": "m",
+            "t": frames, "xy": xy, "still": still, "moving": [5], "box": [-0.9, 0.9, -0.12, 2.3], "unit": "m",
             "items": [{"kind": "line", "role": "ground", "n": 2, "closed": False, "radius": 0},
                       {"kind": "circle", "role": "body", "n": 1, "closed": False, "radius": r}],
         }  # fmt: skip
         if self.pinned:
-            other = xy.copy()
-            other[:, 5] = np.interp(frames, self.ghost[0], self.ghost[1]) + r
-            mechanism["ghost"] = {"t": frames, "xy": other}
+            other = np.interp(frames, self.ghost[0], self.ghost[1])[:, None] + r
+            mechanism["ghosts"] = [{"t": frames, "xy": other, "still": still, "moving": [5],
+                                    "colour": GREY, "dash": "dot"}]  # fmt: skip
         rows = [[i + 1, *map(float, hit)] for i, hit in enumerate(hits)]
         return {
             **self.state(),

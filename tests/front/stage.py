@@ -7,6 +7,7 @@ is tested without a Jupyter server. ``delay`` ms are added to each answer, to se
 from __future__ import annotations
 
 import base64
+import time
 from contextlib import contextmanager
 
 import browsers
@@ -17,6 +18,7 @@ from explorer.panels.live import LivePanel, source
 ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 STUB = """
+window.__nonsmoothExplorerHinted = true; // the hints of a first visit have a test of their own
 window.outside = [];            // keys that escaped from the panel
 window.sent = [];               // messages of the browser
 window.flying = 0; window.peak = 0; window.slow = 0; window.delay = 0; window.mute = false;
@@ -56,6 +58,8 @@ def encoded(messages):
 class Stage:
     """One page showing one panel; `kernel` messages run in this process."""
 
+    kind = LivePanel
+
     def __init__(self, page, answer):
         self.page = page
         self.errors = []
@@ -66,7 +70,7 @@ class Stage:
 
     def take_over(self, answer):
         """Give the page's questions to another panel."""
-        self.answer, self.panel, self.outbox = answer, LivePanel(answer), []
+        self.answer, self.panel, self.outbox = answer, self.kind(answer), []
         self.panel.send = lambda content, buffers=(): self.outbox.append((content, list(buffers)))
 
     def kernel(self, content):
@@ -113,6 +117,29 @@ class Stage:
                Math.max(...sent.filter((m) => m.seq).map((m) => m.seq))""",
             timeout=8000,
         )
+
+    def sharpened(self):
+        """Wait for the whole result of a panel that sharpens, and bring it to the page."""
+        self.answer.session.diagram()
+        frames = int(self.js("() => document.querySelector('.nsx-panel').dataset.frames"))
+        self.panel.refresh()
+        self.js("(messages) => deliver(messages)", encoded(self.take()))
+        self.page.wait_for_function(
+            "(n) => +document.querySelector('.nsx-panel').dataset.frames > n", arg=frames
+        )
+
+    def first_plot(self):
+        """Return what gives the place on the page of parts of the first plot's width and height."""
+        box = self.page.locator(".nsx-plot .nsewdrag").first.bounding_box()
+        return lambda x, y: (box["x"] + x * box["width"], box["y"] + y * box["height"])
+
+    def until(self, holds):
+        """Wait until something holds in the kernel, which answers from this process."""
+        end = time.monotonic() + 20
+        while not holds() and time.monotonic() < end:
+            self.page.wait_for_timeout(30)
+        assert holds()
+        self.drawn()
 
     def js(self, code, argument=None):
         return self.page.evaluate(code, argument)

@@ -71,6 +71,7 @@ def test_what_was_refused_is_taken_back(stage, key, back):
     else:
         field(stage, key).press("Escape")
         stage.drawn()
+    field(stage, key).blur()  # while it is edited it has no prefix
     assert field(stage, key).input_value() == good
     assert field(stage, key).get_attribute("aria-invalid") is None
     assert stage.page.locator(".nsx-note:visible").count() == 0
@@ -217,7 +218,9 @@ def test_a_small_number_has_the_prefix_of_its_unit(stage):
     for text in ("500e-6", "0.5e-3", "500 µ", "500u", "0.0005"):
         typed(stage, "knob.h", text)
         one = field(stage, "knob.h")
-        assert one.input_value() == "500 µ", text
+        assert one.input_value() == "0.0005", text  # plain while it is edited
+        one.blur()
+        assert one.input_value() == "500 µs", text
         assert float(stage.page.locator('input[type=range][data-key="knob.h"]').evaluate(
             "(n) => n.getAttribute('aria-valuetext') === '500 µs' ? 1 : 0")) == 1  # fmt: skip
 
@@ -330,3 +333,113 @@ def test_on_a_phone_nothing_lies_over_another_thing(browser, model):
     assert all(wide > 220 for *_, wide in plots)
     assert stage.errors == []
     page.close()
+
+
+CANVAS = "() => document.querySelector('.nsx-mechanism').toDataURL()"
+
+
+def layer(stage, name):
+    return stage.page.locator(".nsx-layer", has_text=name)
+
+
+def seek(stage, time):
+    stage.js("""(t) => { const r = document.querySelector(".nsx-scrub"); r.value = t;
+        r.dispatchEvent(new Event("input")); }""", time)  # fmt: skip
+
+
+def test_forces_impulses_velocities_and_trails_are_switched_on_and_off(browser):
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    stage = Stage(page, SessionAnswer(Session("thrown_ball"))).open()
+    run = stage.answer.session.solution
+    hit = next(e.t for e in run.events if e.kind == "impact")
+    after = 0.999 * run.t[-1]  # it lies
+    shown = {"Forces": True, "Impacts": True, "Velocity": False, "Trail": False}
+    for name, on in shown.items():
+        button = layer(stage, name)
+        assert button.get_attribute("aria-pressed") == str(on).lower()
+        seek(stage, after if name == "Forces" else hit + 1e-3)
+        before = stage.js(CANVAS)
+        button.focus()
+        page.keyboard.press("Enter")
+        assert button.get_attribute("aria-pressed") == str(not on).lower()
+        assert stage.js(CANVAS) != before, name
+        button.click()
+        assert stage.js(CANVAS) == before, name
+    assert stage.errors == []
+    page.close()
+
+
+def test_what_has_no_contact_offers_no_forces(browser):
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    stage = Stage(page, SessionAnswer(Session("duffing"))).open()
+    assert [layer(stage, k).is_visible() for k in ("Forces", "Impacts", "Trail")] == [
+        False,
+        False,
+        True,
+    ]
+    assert stage.errors == []
+    page.close()
+
+
+def test_the_mechanism_is_resized_by_drag_and_by_key(stage):
+    page, divider = stage.page, stage.page.locator(".nsx-divider")
+    wide = "() => document.querySelector('.nsx-stage').clientWidth"
+    usual = stage.js(wide)
+    box = divider.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + 100
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x - 40, y, steps=3)
+    page.mouse.up()
+    assert stage.js(wide) == pytest.approx(usual + 40, abs=2)
+    for key, sign in (("ArrowRight", -1), ("ArrowLeft", 1)):
+        before = stage.js(wide)
+        divider.press(key)
+        assert sign * (stage.js(wide) - before) > 10
+    divider.press("ArrowRight")
+    for _ in range(30):  # the plots keep room for their words
+        divider.press("ArrowLeft")
+    assert stage.js("() => document.querySelector('.nsx-plots').clientWidth") >= 490
+    divider.dblclick()
+    assert stage.js(wide) == usual
+    assert divider.get_attribute("aria-valuenow") == "34"
+
+
+def now(stage):
+    return stage.js("() => Number(document.querySelector('.nsx-scrub').value)")
+
+
+def test_the_cursor_goes_from_event_to_event(stage):
+    seek(stage, 0)
+    times = np.unique([e.t for e in stage.answer.session.solution.events])
+    stage.page.locator(".nsx-play").focus()
+    for t in times[:3]:
+        stage.page.keyboard.press("n")
+        assert now(stage) == pytest.approx(t, abs=2e-3)
+    stage.page.keyboard.press("p")
+    assert now(stage) == pytest.approx(times[1], abs=2e-3)
+    stage.page.get_by_role("button", name="Previous event").click()
+    assert now(stage) == pytest.approx(times[0], abs=2e-3)
+    stage.page.keyboard.press("p")  # there is none before
+    assert now(stage) == pytest.approx(times[0], abs=2e-3)
+    field(stage, "rho.e").press("n")  # a letter of a text
+    assert now(stage) == pytest.approx(times[0], abs=2e-3)
+    field(stage, "rho.e").press("Escape")
+
+
+def test_it_plays_slowly_around_events(stage):
+    """Of one second of the screen a tenth passes near an impact."""
+    speed = stage.page.locator(".nsx-speed")
+    speed.select_option("slow")
+    first = stage.answer.session.solution.events[0].t
+    spans = {}
+    for name, begin in (("near", first - 1e-3), ("far", first / 2)):
+        seek(stage, begin)
+        stage.page.keyboard.press("Escape")
+        spans[name] = stage.js("""() => new Promise((resolve) => {
+            const r = document.querySelector(".nsx-scrub"), from = Number(r.value), since = performance.now();
+            document.querySelector(".nsx-play").click();
+            setTimeout(() => { document.querySelector(".nsx-play").click();
+              resolve((Number(r.value) - from) / (performance.now() - since)); }, 150); })""")  # fmt: skip
+    assert 0 < spans["near"] < 0.5 * spans["far"]
+    speed.select_option("1")

@@ -345,6 +345,24 @@ def test_busy_shows_progress_and_silence_is_said(stage):
 
 
 @pytest.mark.browser
+def test_a_search_has_a_button_that_stops_it(stage):
+    """It stands while what runs can be stopped, is pressed once, and goes with the next sentence."""
+    heard = []
+    stage.panel._stop = lambda: heard.append("stop")
+    stage.panel.busy("plan: homotopy, sigma = 0.01, iteration 7", 2, 30)
+    stage.js("(messages) => deliver(messages)", [[c, []] for c, _ in stage.take()])
+    button = stage.page.locator(".nsx-stop")
+    assert button.inner_text() == "Stop"
+    button.click()
+    assert heard == ["stop"]
+    assert button.inner_text() == "Stopping"
+    assert button.is_disabled()
+    slider(stage, "e").press("ArrowRight")
+    stage.drawn()
+    assert button.is_hidden()
+
+
+@pytest.mark.browser
 def test_two_views_share_plotly_and_disposal_is_clean(stage):
     stage.js("""() => { const host = document.body.appendChild(document.createElement("div"));
       window.second = widget.render({model, el: host}); }""")

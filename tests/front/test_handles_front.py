@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ def stage(shared):
     shared.panel.push()
     shared.js("(messages) => deliver(messages)", encoded(shared.take()))
     shared.page.wait_for_function(
-        """() => [...document.querySelectorAll(".nsx-handle")].map((n) => n.getAttribute("aria-valuenow"))
+        """() => [...document.querySelectorAll(".nsx-handle:not(.nsx-start)")].map((n) => n.getAttribute("aria-valuenow"))
            .join() === "-2,-2,-2,-2,-2" """
     )
     return shared
@@ -91,7 +92,7 @@ def test_arrow_keys_change_a_level_and_go_to_the_next(stage):
 
 
 def test_a_kind_is_chosen_and_its_points_come_and_go(stage):
-    count = "() => document.querySelectorAll('.nsx-handle').length"
+    count = "() => document.querySelectorAll('.nsx-handle:not(.nsx-start)').length"
     assert stage.js(count) == 5
     stage.page.select_option('select[data-key="u.u"]', label="linear")
     stage.drawn()
@@ -106,3 +107,63 @@ def test_a_kind_is_chosen_and_its_points_come_and_go(stage):
     stage.page.mouse.up()
     stage.drawn()
     assert stage.answer.session.state["rho"]["u"] < -2
+
+
+@pytest.fixture
+def oscillator(shared):
+    shared.show(SessionAnswer(Session("impact_oscillator")))
+    shared.page.wait_for_selector(".nsx-start")
+    shared.js("() => { sent.length = 0; }")  # this panel counts its questions anew
+    yield shared
+    shared.show(SessionAnswer(Session("pushed_block", **{"u.u": [-2.0] * 5})))
+
+
+def dot(stage, kind):
+    box = stage.page.locator(f".nsx-start{kind}").first.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_a_start_is_dragged_over_time_and_in_the_phase_portrait(oscillator, tmp_path):
+    stage, session = oscillator, oscillator.answer.session
+    (x0,), (v0,) = session.start()["q0"], session.start()["v0"]
+    x, y = dot(stage, ".nsx-upright")
+    stage.page.mouse.move(x, y)
+    stage.page.mouse.down()
+    stage.page.mouse.move(x + 30, y - 20, steps=4)  # sideways it does not go
+    stage.page.mouse.up()
+    stage.drawn()
+    (x1,) = session.start()["q0"]
+    assert x1 > x0
+    assert dot(stage, ".nsx-upright") == pytest.approx((x, y - 20), abs=2)
+    x, y = dot(stage, ":not(.nsx-upright)")
+    stage.page.mouse.move(x, y)
+    stage.page.mouse.down()
+    stage.page.mouse.move(x + 25, y - 15, steps=4)
+    stage.page.mouse.up()
+    stage.drawn()
+    (x2,), (v2,) = session.start()["q0"], session.start()["v0"]
+    assert x2 > x1
+    assert v2 > v0
+    assert (
+        stage.js("() => document.querySelector('.nsx-field[data-key=\"q0.x\"]').value")
+        == f"{x2:.7g}"
+    )
+    session.undo()  # each gesture is one step
+    assert session.start()["q0"] == [x1]
+    session.undo()
+    assert session.start()["q0"] == [x0]
+    stage.page.screenshot(path=tmp_path / "starts.png")
+
+
+def test_a_start_moves_by_arrow_keys(oscillator):
+    stage, session = oscillator, oscillator.answer.session
+    (x0,), (v0,) = session.start()["q0"], session.start()["v0"]
+    plane = stage.page.locator(".nsx-start:not(.nsx-upright)")
+    plane.focus()
+    assert normalize("NFC", plane.get_attribute("aria-label")) == "x(0), ẋ(0)"
+    stage.page.keyboard.press("ArrowRight")
+    stage.page.keyboard.press("ArrowUp")
+    stage.drawn()
+    assert session.start()["q0"][0] > x0
+    assert session.start()["v0"][0] > v0
+    assert plane.get_attribute("aria-valuetext").count(",") == 1

@@ -1,0 +1,86 @@
+"""Pages of the book in Chromium: from files, without a network, without an error."""
+
+import pytest
+from book_pages import GROUNDS, WIDTHS, look, opened, settle, theme
+from small_book import small_book
+from stage import chromium
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    return small_book(tmp_path_factory.mktemp("book"))
+
+
+@pytest.fixture(scope="module")
+def context():
+    with chromium() as browser:
+        yield browser.new_context(viewport={"width": 1280, "height": 800}, offline=True)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_page_opens_without_an_error_and_with_its_words_apart(context, book, width):
+    pages = sorted(book.folder.rglob("*.html"))
+    assert len(pages) > 12
+    found = {path.stem: look(context, path, (width,)) for path in pages}
+    assert {name: said for name, said in found.items() if said} == {}
+
+
+def test_what_is_looked_for_is_found(context, tmp_path):
+    """Text over text, a wide page, a foreign script, an error; not what is hidden or cut off."""
+    bad = tmp_path / "bad.html"
+    bad.write_text(
+        '<p>one line of text</p><p style="margin-top:-2.2em">another line</p>'
+        '<p style="position:absolute;top:300px;visibility:hidden">hidden</p>'
+        '<p style="position:absolute;top:300px">shown</p>'
+        '<div style="height:20px;overflow:hidden;position:absolute;top:400px">a<br><br>cut off</div>'
+        '<p style="position:absolute;top:430px">below</p><div style="width:2000px">wide</div>'
+        '<script>throw Error("wrong")</script><img src="http://localhost:9/x.png">'
+    )
+    found = look(context, bad, (1280,))
+    over = [said for said in found if "lies over" in said]
+    assert len(over) == 1
+    assert all(part in over[0] for part in ("at 1280 px", "one line of text", "another line"))
+    for part in ("wider than the window", "wrong", "localhost:9/x.png"):
+        assert any(part in said for said in found), (part, found)
+
+
+@pytest.mark.parametrize("name", ["models/bouncing_ball", "chapters/own"])
+def test_the_theme_button_changes_the_panels_too(context, book, name):
+    """Also the words of the plots, which are drawn anew."""
+    path = book.folder / f"{name}.html"
+    words = "getComputedStyle(document.querySelector('.nsx-panel .main-svg text')).fill"
+    with opened(context, path) as page:
+        settle(page)
+        drawn = {}
+        for chosen in ("dark", "light"):
+            theme(page, chosen)
+            assert page.evaluate(GROUNDS) == []
+            panel = page.locator(".nsx-panel").first
+            assert panel.get_attribute("data-theme") == chosen
+            drawn[chosen] = page.evaluate(words)
+        page.wait_for_function(f"(old) => {words} !== old", arg=drawn["dark"], timeout=5000)
+        assert page.errors == []
+
+
+@pytest.mark.parametrize("name", ["models/bouncing_ball", "chapters/own"])
+def test_a_panel_moves_and_equations_are_drawn(context, book, name):
+    with opened(context, book.folder / f"{name}.html") as page:
+        page.wait_for_selector('.nsx-panel:not([data-frames="0"])', timeout=20000)
+        assert page.get_attribute(".nsx-status", "data-level") == "ok"
+        before = page.evaluate("document.querySelector('.nsx-range').value")
+        page.focus(".nsx-range")
+        page.keyboard.press("Home")
+        page.wait_for_function(
+            "(at) => document.querySelector('.nsx-range').value !== at", arg=before, timeout=5000
+        )
+        page.wait_for_selector("mjx-container")
+        assert page.locator("mjx-merror").count() == 0
+        assert page.errors == []
+
+
+def test_the_search_finds_a_model(context, book):
+    with opened(context, book.folder / "search.html", "?q=superball") as page:
+        page.wait_for_selector("#search-results li a[href*='bouncing_ball']")
+        assert page.errors == []
