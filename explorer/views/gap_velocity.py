@@ -4,7 +4,8 @@ In the plane (gap, gap') the motion of a contact lies right of gap = 0. It arriv
 < 0, and Newton's impact law takes it to -e gap' along the vertical: all impacts of one contact then
 lie on the ray gap'(+) = -e gap'(-). Contact that lasts is the origin, grazing passes through it,
 and what lies left of gap = 0 is penetration. No curve is drawn through a jump: a dotted line joins
-the velocities before an impact (open circle) and behind it (filled circle).
+the velocities before an impact (open circle) and behind it (filled circle). The small impacts of an
+accumulation are left out.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from explorer.views.drawing.view import view
 __all__ = ["gap_velocity"]
 
 _MOST = 200  # impacts of a contact that are marked, the strongest
+_LEAST = 1e-4  # of the strongest impact: weaker ones lie in one point, some of them are round-off
 
 
 @view(of="contacts")
@@ -63,7 +65,9 @@ def _hits(solution: Solution) -> dict[int, np.ndarray]:
                 hit not in kept[-1:]
             ):  # the impact after which the contact stays closed is told twice
                 kept.append(hit)
-    return {a: _strongest(np.array(hits)) for a, hits in found.items()}
+    least = _LEAST * min((hit[2] for hits in found.values() for hit in hits), default=0.0)
+    strong = {a: np.array([hit for hit in hits if hit[2] <= least]) for a, hits in found.items()}
+    return {a: _strongest(hits) for a, hits in strong.items() if hits.size}
 
 
 def _strongest(hits: np.ndarray) -> np.ndarray:
