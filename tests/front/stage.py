@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import browsers
 from playwright.sync_api import sync_playwright
 
-from explorer.panels.live import LivePanel, source
+from explorer.panels.live import LivePanel, source, style
 
 ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
@@ -82,7 +82,7 @@ class Stage:
         return messages
 
     def open(self, background="#fff"):
-        css = f"<style>body{{margin:12px;background:{background}}}{self.panel._css}</style>"
+        css = f"<style>body{{margin:12px;background:{background}}}{style(*self.panel.front[1:])}</style>"
         self.page.set_content(f"<!doctype html><html><body>{css}<div id=host></div></body></html>")
         self.page.evaluate(STUB)
         self.page.evaluate(
@@ -91,7 +91,7 @@ class Stage:
               window.widget = (await import(url)).default;
               window.dispose = window.widget.render({model, el: document.getElementById("host")});
             }""",
-            source(),
+            source(self.panel.front[0]),
         )
         return self.first_picture()
 

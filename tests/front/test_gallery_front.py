@@ -8,10 +8,8 @@ import pytest
 
 from explorer.models import models
 from explorer.panels.gallery import GalleryPanel
-from explorer.panels.live import source
 
 sys.path.insert(0, str(Path(__file__).parent))
-import stage
 from shots import JUPYTER_DARK
 from stage import Stage, chromium
 
@@ -57,11 +55,9 @@ def browser():
 
 @pytest.fixture(scope="module")
 def wide(browser):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stage, "source", lambda: source("gallery"))
-        page = browser.new_page(viewport={"width": 1280, "height": 720})
-        yield GalleryStage(page, None).open()
-        page.close()
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    yield GalleryStage(page, None).open()
+    page.close()
 
 
 @pytest.fixture
@@ -112,8 +108,7 @@ def test_a_picture_moves_as_long_as_it_is_looked_at(shown):
     assert shown.js("() => document.querySelectorAll('[data-plays]').length") == 1
 
 
-def test_a_picture_moves_on_touch_and_not_for_who_wants_no_motion(browser, monkeypatch):
-    monkeypatch.setattr(stage, "source", lambda: source("gallery"))
+def test_a_picture_moves_on_touch_and_not_for_who_wants_no_motion(browser):
     card = CARD.format("bouncing_ball")
     for motion, moves in (("no-preference", True), ("reduce", False)):
         context = browser.new_context(
@@ -245,8 +240,7 @@ def test_own_presets_go_to_a_file_and_come_from_one(shown, tmp_path):
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
-def test_nothing_overlaps_in_light_and_dark(browser, monkeypatch, width, height):
-    monkeypatch.setattr(stage, "source", lambda: source("gallery"))
+def test_nothing_overlaps_in_light_and_dark(browser, width, height):
     page = browser.new_page(viewport={"width": width, "height": height})
     one = GalleryStage(page, None).open()
     crowded = """() => { const found = [];

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from pathlib import Path
 from typing import ClassVar
 
 from explorer import cache
@@ -22,8 +21,6 @@ from explorer.systems import System
 
 __all__ = ["GalleryPanel", "gallery"]
 
-_STYLE = Path(__file__).parents[1] / "front" / "gallery.css"
-
 
 class GalleryPanel(SessionPanel):
     """The widget: the gallery, and the panel of the model that is open in it.
@@ -35,8 +32,8 @@ class GalleryPanel(SessionPanel):
     """
 
     own_menu: ClassVar[bool] = True
-    _esm = script("gallery")
-    _css = f"{LivePanel._css}\n{_STYLE.read_text('utf-8')}"
+    front = ("gallery", "gallery")
+    _esm = script(*front)
 
     def __init__(self, own: dict[str, System] | None = None) -> None:
         self._gallery = GalleryAnswer(own or {})
