@@ -244,6 +244,8 @@ class Pipeline(Search):
             if final.ok and final.cost <= best.cost + SAME * (1 + abs(best.cost)):
                 best = final
                 places = biactive(best)
+        if best.program.grid.free and not places:
+            best = self.finest(best, p)
         status = "at a kink" if places and open_ else "stationary"
         text = "no sequence beside it is better" if places else "solved"
         if places and open_:
@@ -253,6 +255,17 @@ class Pipeline(Search):
         return Outcome(
             best.program, best.point.w, p, status, best, best.point, places, text, self.log
         )
+
+    def finest(self, best: Polished, p: np.ndarray) -> Polished:
+        """Return a solution with the last digits of switches that hardly move the objective."""
+        held = at_bounds(best.program, best.point.w)
+        again = polish(
+            self.smooth, best.program, best.point.w, best.sequence, p,
+            kind="fine", elastic=False, held=held,
+        )  # fmt: skip
+        self.note("polish", again.point, again.cost, changes=len(again.sequence.changes))
+        worse = again.cost > best.cost + BETTER * (1 + abs(best.cost))
+        return best if worse or not again.ok or not pressed(again, held) else self.solved(again)
 
     def repaired(self, best: Polished, p: np.ndarray) -> Polished:
         """Return a solution on a sequence beside one on which the constraints cannot hold."""

@@ -129,7 +129,8 @@ def polish(
     p : float array
         Parameters; the last entry is the weight of slacks.
     kind : str
-        "polish", or "explore" to leave the point; "glance" leaves it for a few iterations.
+        "polish", "fine" for the last digits of switches, or "explore" to leave the point; "glance"
+        leaves it for a few iterations.
     elastic : bool
         Whether to allow slacks where the program as it stands is not solved.
     uniform : bool

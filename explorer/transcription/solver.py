@@ -27,6 +27,7 @@ LIMITS = {
     "glance": 30,
     "polish": 100,
     "again": 60,
+    "fine": 60,
     "warm": 12,
     "warm contacts": 12,
 }  # iterations; without them a solve has gone astray
@@ -51,8 +52,6 @@ _QUIET = {
 }
 # with contacts, to match entries and permute them only adds fill: pivots are good without
 _ORDER: Plain = {"ipopt.mumps_permuting_scaling": 0, "ipopt.mumps_pivot_order": 0}  # none, AMD
-# late switches hardly move the objective: its gradient has to vanish to more digits than the rest
-_FINE: Plain = {"ipopt.obj_scaling_factor": 1e3}
 _KINDS: dict[str, Plain] = {
     # far from a solution
     "homotopy": {
@@ -91,6 +90,8 @@ _KINDS: dict[str, Plain] = {
     },
 }
 _KINDS["again"] = _KINDS["polish"]
+# late switches hardly move the objective: its gradient has to vanish to more digits than the rest
+_KINDS["fine"] = _KINDS["polish"] | {"ipopt.obj_scaling_factor": 1e3}
 _KINDS["glance"] = _KINDS["explore"]
 # at a solution of the same program with other numbers: its multipliers are known, too
 _KINDS["warm"] = _KINDS["polish"] | {
@@ -242,11 +243,8 @@ class Solver:
             most = min(self.max_iter, LIMITS.get(kind, self.max_iter))
             most = min(most, self.explore) if kind == "explore" else most
             options: Plain = _QUIET | _KINDS[kind] | {"ipopt.max_iter": most}
-            contacts = isinstance(self.program.formulas, ContactFormulas)
-            if contacts:
+            if isinstance(self.program.formulas, ContactFormulas):
                 options |= _ORDER
-            elif kind == "polish":
-                options |= _FINE
             for other in self.kept.values():  # the derivatives are formed once
                 options |= {
                     name: other.get_function(function)
