@@ -31,6 +31,7 @@ __all__ = ["code", "read", "restored", "save", "spec_of", "task_spec"]
 
 ITERATIONS = 1000  # of a solver that is made for a plan from a file
 CLOSE = 1e-6  # relative: the objective of a plan that is solved again
+HOLDS = 1e-9  # of a constraint at the point of the file
 _FORMULAS = ("running", "terminal")
 
 
@@ -136,7 +137,8 @@ def restored(
 ) -> tuple[OptimalControlProblem, Outcome, Pipeline, np.ndarray, dict[str, float]]:
     """Return problem, outcome, pipeline, start and parameters of a plan from plain data.
 
-    The program is built and solved again, from the point that was saved.
+    The program is built and solved again, from the point that was saved; this point is kept where
+    the constraints hold at it: lengths of free intervals with the same controls are not unique.
 
     Raises
     ------
@@ -169,6 +171,12 @@ def restored(
             f"The plan of the file has the objective {cost:g}, but solved again it is "
             f"{solved.cost:g} ({solved.point.status})."
         )
+    kept = solver.at(w, p, solved.bounds)
+    if solved.ok and kept.violation <= HOLDS:
+        there = dataclasses.replace(
+            solved.point, w=w, rows=kept.rows, f=kept.f, violation=kept.violation
+        )
+        solved = dataclasses.replace(solved, point=there, sequence=sequence)
     status = "stationary" if spec["status"] == "inexact" else spec["status"]
     places = biactive(solved) if solved.ok else []
     outcome = Outcome(

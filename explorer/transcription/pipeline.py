@@ -38,6 +38,7 @@ from explorer.transcription.polish import (
     PENALTY,
     Polished,
     at_bounds,
+    finest,
     polish,
     pressed,
     ties,
@@ -244,28 +245,16 @@ class Pipeline(Search):
             if final.ok and final.cost <= best.cost + SAME * (1 + abs(best.cost)):
                 best = final
                 places = biactive(best)
-        if best.program.grid.free and not places:
-            best = self.finest(best, p)
+        if wide and best.program.grid.free and not places:
+            best = self.solved(finest(self.smooth, best))
         status = "at a kink" if places and open_ else "stationary"
         text = "no sequence beside it is better" if places else "solved"
         if places and open_:
             text = f"{open_} sequences beside it could not be judged"
         if self.over:
             text += f"; the search beside it ended at its limit of {self.budget:.0f} iterations"
-        return Outcome(
-            best.program, best.point.w, p, status, best, best.point, places, text, self.log
-        )
-
-    def finest(self, best: Polished, p: np.ndarray) -> Polished:
-        """Return a solution with the last digits of switches that hardly move the objective."""
-        held = at_bounds(best.program, best.point.w)
-        again = polish(
-            self.smooth, best.program, best.point.w, best.sequence, p,
-            kind="fine", elastic=False, held=held,
-        )  # fmt: skip
-        self.note("polish", again.point, again.cost, changes=len(again.sequence.changes))
-        worse = again.cost > best.cost + BETTER * (1 + abs(best.cost))
-        return best if worse or not again.ok or not pressed(again, held) else self.solved(again)
+        w = best.point.w
+        return Outcome(best.program, w, p, status, best, best.point, places, text, self.log)
 
     def repaired(self, best: Polished, p: np.ndarray) -> Polished:
         """Return a solution on a sequence beside one on which the constraints cannot hold."""

@@ -30,7 +30,7 @@ from explorer.transcription.program import Program
 from explorer.transcription.sequence import Sequence
 from explorer.transcription.solver import Bounds, Point, Solver
 
-__all__ = ["Polished", "at_bounds", "polish", "pressed", "ties"]
+__all__ = ["Polished", "at_bounds", "finest", "polish", "pressed", "ties"]
 
 PENALTY = 1e3  # of slacks, in units of the objective
 LEAST = 0.1  # of an interval: the phases with which a search beside a plan begins
@@ -39,6 +39,7 @@ GONE = 1e-4  # of a mean length: a control interval of a free grid that has no l
 PRESSED = 1e-10  # a multiplier of a bound that may have the wrong sign
 CLOSED = 1e-8  # slacks below are none
 SAME = 1e-3  # relative: a brief phase is worth less
+EQUAL = 1e-8  # relative: objectives of one solution
 
 
 @dataclass(frozen=True)
@@ -195,3 +196,12 @@ def polish(
     cost = float(program.costs(point.w, p))
     timed = retimed(program, point.w, sequence, layout)
     return Polished(program, point, timed, layout, bounds, cost, slacks, p)
+
+
+def finest(solver: Solver, plan: Polished) -> Polished:
+    """Return a solution with the last digits of switches that hardly move the objective."""
+    program, p, w = plan.program, plan.parameters, plan.point.w
+    held = at_bounds(program, w)
+    again = polish(solver, program, w, plan.sequence, p, kind="fine", elastic=False, held=held)
+    better = again.ok and again.cost <= plan.cost + EQUAL * (1 + abs(plan.cost))
+    return again if better and pressed(again, held) else plan

@@ -60,6 +60,7 @@ def test_it_sharpens_a_box_is_computed_and_a_click_runs_a_start(stage):
     ranges = stage.js("() => document.querySelector('.nsx-plot').layout.xaxis.range")
     assert ranges == pytest.approx([see(stage)["left"], see(stage)["right"]])
 
+    stage.page.wait_for_timeout(400)  # plotly takes a press soon after another one for its second
     stage.page.mouse.click(*stage.first_plot()(0.25, 0.25))
     stage.until(lambda: see(stage)["at_x"] is not None)
     place = (see(stage)["at_x"], see(stage)["at_y"])
