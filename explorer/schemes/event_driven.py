@@ -58,6 +58,7 @@ from explorer.systems import (
 from explorer.types import Reals
 from explorer.verification.flow import automaton, flow, missing, passed_over
 from explorer.verification.located import by_steps, flow_energy, located, switched
+from explorer.verification.uniqueness import unique
 
 __all__ = ["EventDriven"]
 
@@ -238,7 +239,7 @@ class EventDriven(Picks, Scheme):
         flowed = [*missing(solution), *(flow(solution) if self.newmark is None else ())]
         if solution.has("boundaries"):
             passed = passed_over(solution)
-            return [*switched(solution, accuracy), *flowed, *passed, solution.uniqueness]
+            return [*switched(solution, accuracy), *flowed, *passed, *unique(solution)]
         if not march.flow.mechanical:
             return [*flowed, *automaton(solution, accuracy)]
         remedy = "at the start it follows from the others, and later it does not."

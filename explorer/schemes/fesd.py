@@ -42,6 +42,7 @@ from explorer.systems import HybridSystem, MechanicalSystem, StepSystem, System
 from explorer.types import Reals
 from explorer.verification.inside import inside
 from explorer.verification.located import elements, flow_energy, located
+from explorer.verification.uniqueness import unique
 
 __all__ = ["FESD"]
 
@@ -189,7 +190,7 @@ class FESD(Picks, Scheme):
     def certify(self, solution: Solution) -> list[Check]:
         """Return the checks: the equations of the elements, laws and energy of what was frozen."""
         if solution.has("boundaries"):
-            return [*elements(solution, _SOLVED), *inside(solution), solution.uniqueness]
+            return [*elements(solution, _SOLVED), *inside(solution), *unique(solution)]
         found = elements(solution.pseudo, _SOLVED)
         if not solution.march.compiled.mechanical:
             return found

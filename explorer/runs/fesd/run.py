@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from explorer.compiled import Switched
+from explorer.compiled.formulas import Formulas
 from explorer.kernels.fesd.collocation import Collocation, collocation
-from explorer.runs.fesd.formulas import Formulas
 from explorer.runs.fesd.options import Options
 from explorer.systems import System
 from explorer.types import Reals

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from explorer.compiled import Switched
-from explorer.runs.fesd.formulas import Formulas
+from explorer.compiled.formulas import Formulas
 from explorer.systems import FilippovSystem
 from explorer.views.drawing.contours import areas, lines, straightened
 from explorer.views.drawing.picture import COLOURS, GREY, OFF, curve
