@@ -12,6 +12,7 @@ from test_feedback import ball, cart
 import explorer as ex
 from explorer.control.again import resumed, spread
 from explorer.reformulations.contact_modes import contact_modes
+from explorer.tasks.planar_hopper import reference
 from explorer.transcription.sequence import Change, Sequence
 
 
@@ -205,6 +206,31 @@ def test_a_pushed_hopper_comes_back_to_its_jump():
     assert away[1] < 0.1 * away[0]
     assert closed.statuses.count("kept") <= 1
     assert closed.modes[-1] == "open"
+    assert closed.cost < open_loop.cost
+
+
+@functools.cache
+def two_jumps():
+    """Return the plan of two jumps by 15 intervals."""
+    return ex.optimize(
+        ex.tasks.planar_hopper(jumps=2, intervals=15), reference(2, 15), progress=False
+    )
+
+
+@pytest.mark.broad
+@pytest.mark.parametrize("seed", range(10))
+def test_a_hopper_that_is_pushed_lands_where_it_shall(seed):
+    """A push of 0.2 m/s somewhere in the first jump or the stance behind it; open loop it falls."""
+    plan, rng = two_jumps(), np.random.default_rng(seed)
+    angle = rng.uniform(0, 2 * np.pi)
+    by = {"v_q1": 0.2 * np.cos(angle), "v_q2": 0.2 * np.sin(angle)}
+    push = ex.Disturbance([ex.Push(rng.uniform(0.1, 1.0), by)])
+    closed, open_loop = (
+        plan.follow(ex.PredictiveControl(), disturbance=push),
+        plan.follow(disturbance=push),
+    )
+    goal = plan.x[-1, :4]
+    assert np.abs(closed.x[-1, :4] - goal).max() < 0.02
     assert closed.cost < open_loop.cost
 
 

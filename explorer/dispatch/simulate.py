@@ -88,7 +88,7 @@ def simulate(
         Start of a mechanical system; by default the start that the system declares.
     x0 : (n_x,) float, optional
         Start of a first-order system x' = ..., or (q, v) for a scheme that integrates the whole
-        state. A single number sets the parameter x0, if the model has one.
+        state. A single number for q0, v0 or x0 sets the parameter of this name, if there is one.
     mode0 : str or Mode, optional
         The mode in which a hybrid system starts.
     t_eval : (k,) float, optional
@@ -293,27 +293,24 @@ def _takes(chosen: Scheme, what: str, instead: str) -> None:
 def named_like_a_start(system: System, start: Plain) -> dict[str, float]:
     """Move entries of `start` that name a parameter to the parameters.
 
-    These are a single number x0 where the state has several, and q0 or v0 of a system x' = ....
+    A single number means the parameter, if there is one of this name; a list is the start.
 
     Raises
     ------
     BadValue
-        If a system x' = ... has no such parameter.
+        If q0 or v0 is given to a system x' = ... without such a parameter.
     """
     states = system.coordinates if isinstance(system, StateSpaceSystem) else ()
     found = {}
     for name in ("q0", "v0", "x0"):
         if (value := start.get(name)) is None:
             continue
-        known = name in system.parameters
-        number_of_many = known and np.ndim(value) == 0 and len(states) != 1
-        if not (number_of_many if name == "x0" else states):
-            continue
-        if not known:
+        if name in system.parameters and np.ndim(value) == 0:
+            found[name] = value
+        elif states and name != "x0":
             raise BadValue(
                 f"'{system.name}' has no {name}: it starts at x0 = ({', '.join(states)})."
             )
-        found[name] = value
     start.update(dict.fromkeys(found))
     return found
 
