@@ -20,7 +20,7 @@ chapter = Chapter(
         "moreau-1977": "the sweeping process and the algorithm of catching up",
         "moreau-1988": "measure differential inclusions with contact, friction and impacts",
         "jean-1999": "the theta scheme for many bodies",
-        "acary-brogliato-2008": "time stepping, its convergence, and event-driven schemes beside it",
+        "acary-brogliato-2008": "time stepping, its convergence, and event-driven schemes",
         "acary-2013": "penetration, and how projected steps take it away",
     },
 )
@@ -208,7 +208,7 @@ def _ball(
         ),
         Mistake(
             "an equality",
-            "In an impact you are right. What if the ball goes up already? A contact does not pull.",
+            "In an impact you are right. What if the ball goes up already? No contact pulls.",
             lambda: lambda y, v, e, h: _ball(y, v, e, h, law=False),
         ),
         Mistake(
