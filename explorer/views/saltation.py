@@ -1,7 +1,7 @@
 """The saltation matrix of an event as a labelled heat map: S+ = Xi S- + Pi.
 
 Corner et al. 2019, eq. (35), (38) and (48), in the form of a matrix over the state and the running
-cost z; red entries are positive, blue negative, white zero.
+cost z; orange entries are positive, blue negative, white zero.
 """
 
 from __future__ import annotations

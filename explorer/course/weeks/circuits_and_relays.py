@@ -67,9 +67,9 @@ def _charged(v: float, u: float, h: float, R: float, C: float) -> float:
             lambda: lambda v, u, h, R, C: u,
         ),
         Mistake(
-            "the time constant",
-            "Look at the unit of your exponent: the time constant is R C.",
-            lambda: lambda v, u, h, R, C: max(u, v / (1 + h * R * C)),
+            "too good",
+            "This is the exact discharge. Asked is what an implicit Euler step makes of it.",
+            lambda: lambda v, u, h, R, C: max(u, v * math.exp(-h / (R * C))),
         ),
     ),
 )
