@@ -181,6 +181,33 @@ def test_a_margin_that_does_not_fall_has_no_end():
     assert approach(problem, nodes, "speed", TOL) is None  # beyond 0.39 another sequence
 
 
+@for_each(
+    ("stops", "told"), [(0.2, None), (0.1, None), (4e-3, 4e-3**2), (1e-3, 1e-6), (1e-7, 1e-9)]
+)
+def test_an_end_that_is_only_extrapolated_is_far_or_not_known(stops, told):
+    """p = x^2 is known down to x = stops only: x = 0 is where a polynomial says that it ends."""
+    problem = parabola(margins={"speed": lambda u: u[0]}, valid=lambda u: u[0] > stops)
+    nodes = [node_of(problem, [x, x * x], [-1, 0]) for x in (0.5, 0.4, 0.25)]
+    reached = approach(problem, nodes, "speed", TOL)
+    if told is None:
+        assert reached is None
+        return
+    _, path, error = reached
+    assert path[-1].w[0] > stops
+    assert 0.9 * told <= error <= 1.2 * told if told > 1e-9 else error < told
+
+
+def test_an_end_at_which_the_equations_hold_is_confirmed_by_a_solve():
+    """No points between x = 0 and 0.1, but x = 0 is one."""
+    problem = parabola(margins={"speed": lambda u: u[0]}, valid=lambda u: not 1e-9 < u[0] < 0.1)
+    nodes = [node_of(problem, [x, x * x], [-1, 0]) for x in (0.5, 0.4, 0.25)]
+    end, _, error = approach(problem, nodes, "speed", TOL)
+    assert end == pytest.approx([0, 0], abs=1e-12)
+    assert error < 1e-9
+    problem.G = lambda u: u[0] ** 2 - u[1] + (0.1 if u[0] < 0.05 else 0)  # the branch jumps
+    assert approach(problem, nodes, "speed", TOL) is None
+
+
 def test_polynomials_through_points_are_exact():
     x = np.array([0.1, 0.4, 0.7, 1.0])
     cubic = lambda s: np.array([1 + s - s**3, 2 * s**2])  # noqa: E731

@@ -599,3 +599,40 @@ def test_the_picture_is_solid_where_stable_dashed_where_not_and_open_in_gaps(imp
         ex.views.continuation(impacts, gaits)
     with pytest.raises(ex.ExplorerError, match=r"study\.continuation returns"):
         ex.views.continuation()
+
+
+# -- the boost converter: tick by tick in closed form ---------------------------------------------
+
+
+def boost_tick(x, I_ref, C=1e-4, V_in=10.0, R=20.0, L=1e-3, T=1e-4):
+    """March one tick of continuous conduction exactly; the state is (v, i) at the tick."""
+    on = (I_ref - x[1]) * L / V_in
+    A, rest = np.array([[-1 / (R * C), 1 / C], [-1 / L, 0]]), np.array([V_in, V_in / R])
+    v = x[0] * np.exp(-on / (R * C))
+    return rest + expm(A * (T - on)) @ (np.array([v, I_ref]) - rest)
+
+
+def boost_multipliers(I_ref):
+    """Return the multipliers of the cycle of one tick, by Newton's method on the exact map."""
+    z = np.array([20.0, I_ref - 0.5])
+    for _ in range(40):
+        J = np.column_stack(
+            [(boost_tick(z + h, I_ref) - boost_tick(z - h, I_ref)) / 2e-6 for h in 1e-6 * np.eye(2)]
+        )
+        z = z + np.linalg.solve(np.eye(2) - J, boost_tick(z, I_ref) - z)
+    return np.sort(np.linalg.eigvals(J).real)
+
+
+def test_a_branch_goes_on_where_its_cycle_is_begun_elsewhere():
+    """Where the cycle begins comes near the tick at I_ref = 2.22 A, and is moved."""
+    branch = continuation(
+        ex.models.boost_converter(), parameter="I_ref", section="tick", over=(2.0, 4.0),
+        direction="up", I_ref=2.0,
+    )  # fmt: skip
+    assert branch.ends[-1] == "end of the range"
+    assert (np.diff(branch.values) >= 0).all()
+    assert branch.values[-1] == pytest.approx(4, abs=1e-12)
+    for I_ref, told in list(zip(branch.values, branch.multipliers, strict=True))[::8]:
+        assert np.sort(told.real) == pytest.approx(boost_multipliers(I_ref), abs=2e-6)
+    (flip,) = (point for point in branch.points if point.kind == "flip")
+    assert boost_multipliers(flip.parameter)[0] == pytest.approx(-1, abs=1e-6)

@@ -22,6 +22,7 @@ __all__ = ["Evaluation", "Node", "Problem", "approach", "between", "correct", "l
 _FIT = 4  # points of the polynomial that reaches for the end of a branch
 _NEAR = 1e-9  # of the parameter's scale: how well that end is to be known
 _SMALL = 1e-5  # and of the margin's largest value: the last verified point
+_SHORT = 1e-2  # the same where points cannot be verified further: beyond it no end is claimed
 _MOST = 60  # points on the way to it
 
 
@@ -175,6 +176,10 @@ def approach(
     there is nothing beyond, so no sign changes. On the branch w is a smooth function of the margin:
     each point is predicted by a polynomial, corrected and verified, at ever smaller margins.
 
+    A polynomial knows nothing of what happens between the last verified point and the end. Where
+    that point is not beside the end, and a solve at the end itself does not confirm it, the error
+    is the distance of both; where it is far from it, there is no end.
+
     Returns
     -------
     w at margin zero (extrapolated), the verified points on the way, the error of its parameter
@@ -184,14 +189,15 @@ def approach(
         return None
     added: list[Node] = []
     top = max(abs(n.at.margins[margin]) for n in nodes if margin in n.at.margins)
-    ratio, error = 0.4, np.inf
+    ratio, error, beside = 0.4, np.inf, False
     end = path[-1].w
     for _ in range(_MOST):
         last = path[-1].at.margins[margin]
         if not 0 < last < path[-2].at.margins[margin]:
             return None
         end, error = _at(path, margin, 0.0)
-        if len(path) > _FIT and error < _NEAR and last < _SMALL * top:
+        beside = last < _SMALL * top
+        if len(path) > _FIT and error < _NEAR and beside:
             break
         guess, _ = _at(path, margin, ratio * last)
         along = guess - path[-1].w
@@ -211,7 +217,27 @@ def approach(
         path.append(node)
         added.append(node)
         ratio = max(0.3, 0.8 * ratio)
-    return (end, added, error) if added and error < 1e-5 else None
+    if not added or error >= 1e-5:
+        return None
+    if not beside and not _confirmed(problem, end, path[-1], margin, tol, _SMALL * top):
+        if path[-1].at.margins[margin] > _SHORT * top:
+            return None
+        error = max(error, float(abs(end[-1] - path[-1].p)))
+    return end, added, error
+
+
+def _confirmed(
+    problem: Problem, end: np.ndarray, last: Node, margin: str, tol: float, small: float
+) -> bool:
+    """Whether a solve in the plane through the extrapolated end finds the margin zero there."""
+    along = end - last.w
+    size = float(np.linalg.norm(along))
+    found = None if size == 0 else correct(problem, end, along / size, tol, most=6)
+    if found is None:
+        return False
+    node, _ = found
+    near = float(np.linalg.norm(node.w - end)) < _NEAR
+    return near and abs(node.at.margins.get(margin, np.inf)) < small
 
 
 def _at(path: Sequence[Node], margin: str, value: float) -> tuple[np.ndarray, float]:

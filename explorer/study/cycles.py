@@ -348,9 +348,13 @@ class Cycles:
             return None
         start, S = self.middle(run, cycle.mode)
         dw = node.tangent * self.scale
-        moved = np.concatenate([S[:, :n] @ dw[:n] + S[:, n] * dw[-1], dw[n:]]) / self.scale
         self.mode, self.anchor = start.mode, start.x.copy()
-        self.along = self._rate(start)
+        self.along = rate = self._rate(start)
+        dx = S[:, :n] @ dw[:n] + S[:, n] * dw[-1]
+        # without what lies along the flow, which the new phase condition forbids: were it kept, it
+        # could outweigh the rest and turn the branch back
+        dx = dx - rate * (rate @ dx) / (rate @ rate)
+        moved = np.concatenate([dx, dw[n:]]) / self.scale
         self.edge = 0.0
         w = np.concatenate([start.x, u[n:]]) / self.scale
         at = self.evaluate(w * self.scale)
