@@ -11,6 +11,7 @@ import explorer as ex
 from explorer.models import models
 from explorer.systems import schematic
 from explorer.systems.signals import signal_names
+from explorer.systems.sketch import circle
 from explorer.views.drawing.elements import LIT, look
 from explorer.views.drawing.pictured import shapes_of
 from explorer.views.mechanism import frames, lean
@@ -296,3 +297,15 @@ def test_what_no_system_knows_cannot_be_shown():
         ball.sketch(ex.spring((0, 0), (0, "y"), force="nobody*y"))
     with pytest.raises(ex.BadModel, match="mode_off"):
         models["thermostat"]().sketch(*schematic.lamp(0, 0, 1, 1, "mode_of"))
+
+
+@pytest.mark.parametrize("where", ["point", "radius"])
+def test_a_multiplier_cannot_place_a_shape_but_may_be_its_value(where):
+    system = ex.models.diode_bridge()
+    before = system.shapes
+    shape = circle("v_F2", 0, 0.1) if where == "point" else circle(0, 0, "1 + v_F2")
+    with pytest.raises(ex.BadModel, match=r"'v_F2' cannot place a shape: .* states and parameters"):
+        system.sketch(shape)
+    assert system.shapes == before
+    system.sketch(circle("v", 0, "R"), schematic.resistor((0, 0), (1, 0), "R", "v_F2"))
+    assert any(shape.value is not None for shape in system.shapes)

@@ -279,14 +279,14 @@ class System(TakesInputs, metaclass=Made):
         Raises
         ------
         BadModel
-            If a point or a value has an unknown symbol.
+            If a point or a value has an unknown symbol, or a point or radius has a signal.
         """
         names, what = self.symbols(), f"sketch of '{self.name}'"
         known = {**names, **{k: sp.Symbol(k) for k in self.signals}}
         given = [s for some in shapes for s in (some if isinstance(some, tuple) else (some,))]
         for shape in given:
             a(shape, Shape, f"a shape of the {what}", "circle(0, 'y', 0.1), line(...), ground(...)")
-        self.shapes = tuple(
+        checked = tuple(
             replace(
                 s,
                 points=tuple(tuple(expression(c, names, what) for c in p) for p in s.points),
@@ -295,6 +295,16 @@ class System(TakesInputs, metaclass=Made):
             )
             for s in given
         )
+        # `explorer.compiled.sketch` compiles points of t, states and parameters alone
+        places = [x for s in checked for x in (*(c for p in s.points for c in p), s.radius)]
+        used = {symbol.name for x in places for symbol in x.free_symbols}
+        if signals := [name for name in self.signals if name in used]:
+            raise BadModel(
+                f"{what}: {signals[0]!r} cannot place a shape: points and radii are formulas of t, "
+                "states and parameters. As the value of a shape, such as the current of a "
+                f"resistor, {signals[0]!r} is allowed."
+            )
+        self.shapes = checked
         self.touch()
 
     @property
