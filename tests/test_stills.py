@@ -93,6 +93,20 @@ def test_what_a_still_cannot_draw_it_refuses(kind):
         still({"data": [{"type": kind}], "layout": {}})
 
 
+def test_all_cells_of_a_heat_map_are_drawn_where_they_are():
+    """Plotly packs long arrays; cells lie about their centres, or between the ends that are given."""
+    shades = np.arange(12.0).reshape(3, 4)
+    for x in (np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.5, 1.5, 2.5, 3.5, 4.5])):
+        heat = go.Heatmap(x=x, y=np.array([10.0, 20.0, 30.0]), z=shades, colorscale="Viridis")
+        figure = go.Figure(heat, {"xaxis": {"range": [0, 5]}, "yaxis": {"range": [0, 40]}})
+        drawn = ET.fromstring(still(figure))
+        boxes = [r for r in drawn.iter() if r.get("fill", "").startswith("rgb")]
+        assert len(boxes) == 12
+        left = np.unique([float(r.get("x")) for r in boxes])
+        width = 760 - 80 - 20  # of the plot
+        np.testing.assert_allclose(left, 81 + width * (np.arange(4) + 0.5) / 5, atol=0.1)
+
+
 def test_names_of_curves_are_no_markup():
     figure = {
         "data": [{"x": [0, 1], "y": [0, 1], "name": "a<b & c", "showlegend": True}],

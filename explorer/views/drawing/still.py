@@ -17,7 +17,7 @@ from explorer.errors import NotApplicable
 from explorer.quantities import number
 from explorer.types import Bounds, Plain
 from explorer.views.drawing.display import display
-from explorer.views.drawing.still_marks import cells, lines, marks, numbers, words
+from explorer.views.drawing.still_marks import cells, edges, lines, marks, numbers, words
 from explorer.views.drawing.traces import Figure
 
 __all__ = ["MOST", "image", "mark", "placeholder", "show", "still"]
@@ -157,7 +157,7 @@ def _drawn(data: list[Plain], layout: Plain, slack: float) -> str:
 
 def _values(trace: Plain, a: str) -> np.ndarray:
     if trace.get("type") == "heatmap":
-        return np.array([-0.5, len(trace[a]) - 0.5])
+        return edges(trace, a)
     return numbers(trace[a]) if trace.get(a) is not None else np.empty(0)
 
 

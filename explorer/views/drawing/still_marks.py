@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from explorer.types import Plain
 
-__all__ = ["cells", "lines", "marks", "numbers", "words", "written"]
+__all__ = ["cells", "edges", "lines", "marks", "numbers", "words", "written"]
 
 Scale: TypeAlias = Callable[[np.ndarray], np.ndarray]  # from values to pixels
 _DASH = {"dot": "1.5,3", "dash": "7,5", "longdash": "12,6", "dashdot": "7,3,1.5,3"}
@@ -149,6 +149,19 @@ def _scaled(shape: str, r: int) -> str:
     return re.sub(r"-?\d*\.?\d+", lambda m: f"{r * float(m[0]):.0f}", shape)
 
 
+def edges(trace: Plain, a: str) -> np.ndarray:
+    """Return where the n cells of a heat map along "x" or "y" begin and end, (n + 1,).
+
+    The map has them, or the centres of the cells.
+    """
+    at, shades = numbers(trace[a]), numbers(trace["z"])
+    if len(at) > shades.shape[a == "x"]:
+        return at
+    between = (at[1:] + at[:-1]) / 2
+    first, last = (at[1] - at[0], at[-1] - at[-2]) if len(at) > 1 else (1.0, 1.0)
+    return np.concatenate([[at[0] - first / 2], between, [at[-1] + last / 2]])
+
+
 def cells(
     trace: Plain, x: Callable[[np.ndarray], np.ndarray], y: Callable[[np.ndarray], np.ndarray]
 ) -> str:
@@ -156,11 +169,12 @@ def cells(
     shades, text = numbers(trace["z"]), trace.get("text")
     low, high = trace.get("zmin", np.nanmin(shades)), trace.get("zmax", np.nanmax(shades))
     scale = [(s, _rgb(c)) for s, c in trace["colorscale"]]
+    across, up = x(edges(trace, "x")), y(edges(trace, "y"))
     svg = ""
     for i, row in enumerate(shades):
         for j, z in enumerate(row):
-            left, right = sorted(x(np.array([j - 0.5, j + 0.5])))
-            top, bottom = sorted(y(np.array([i - 0.5, i + 0.5])))
+            left, right = sorted(across[j : j + 2])
+            top, bottom = sorted(up[i : i + 2])
             at = (z - low) / ((high - low) or 1)
             rgb = [np.interp(at, [s for s, _ in scale], [c[n] for _, c in scale]) for n in range(3)]
             ink = "#000" if sum(rgb) > 380 else "#fff"
