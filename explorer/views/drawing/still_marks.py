@@ -152,9 +152,11 @@ def _scaled(shape: str, r: int) -> str:
 def edges(trace: Plain, a: str) -> np.ndarray:
     """Return where the n cells of a heat map along "x" or "y" begin and end, (n + 1,).
 
-    The map has them, or the centres of the cells.
+    The map has them, or the centres of the cells; names stand at 0, 1, ....
     """
-    at, shades = numbers(trace[a]), numbers(trace["z"])
+    given, shades = trace[a], numbers(trace["z"])
+    named = isinstance(given, list | tuple) and any(isinstance(one, str) for one in given)
+    at = np.arange(len(given)) if named else numbers(given)
     if len(at) > shades.shape[a == "x"]:
         return at
     between = (at[1:] + at[:-1]) / 2
