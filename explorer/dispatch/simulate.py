@@ -301,7 +301,7 @@ def named_like_a_start(system: System, start: Plain) -> dict[str, float]:
         If q0 or v0 is given to a system x' = ... without such a parameter.
     """
     states = system.coordinates if isinstance(system, StateSpaceSystem) else ()
-    found = {}
+    found: dict[str, float] = {}
     for name in ("q0", "v0", "x0"):
         if (value := start.get(name)) is None:
             continue
