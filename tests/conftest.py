@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import signal
 import sys
 import zlib
 
@@ -19,6 +20,12 @@ def pytest_addoption(parser):
     parser.addoption(
         "--every", type=int, default=1, metavar="N", help="run every N-th test and case only"
     )
+
+
+def pytest_configure():
+    """Hear Ctrl+C where a shell runs the tests in the background: it lets them ignore it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config, items):
