@@ -28,6 +28,11 @@ class Formulas:
         """Number of states."""
         return self.compiled.n_x
 
+    def chosen(self, signs: np.ndarray) -> np.ndarray:
+        """Return the multipliers of the regions with these signs, (k, n_sel)."""
+        alpha = (signs > 0).astype(float)
+        return self.compiled.theta(alpha) if self.compiled.stewart else alpha
+
     def along(
         self,
         native: Bundle,

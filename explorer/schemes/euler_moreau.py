@@ -39,7 +39,7 @@ from explorer.status import Status
 from explorer.systems import FirstOrderSystem, StepSystem
 from explorer.types import Reals
 from explorer.verification.first_order import euler_moreau
-from explorer.verification.uniqueness import held_by_nothing
+from explorer.verification.uniqueness import of_steps
 
 if TYPE_CHECKING:
     from explorer.kernels.time_stepping.euler_moreau_structures import Record, Workspace
@@ -231,7 +231,7 @@ class EulerMoreau(Scheme):
     def certify(self, solution: Solution) -> list[Check]:
         """Return the checks: the step's equations, the laws, growth below theta = 1/2."""
         own = euler_moreau(solution, self.compile(solution.system))
-        return [*own, *held_by_nothing(solution)]
+        return [*own, *of_steps(solution)]
 
     def _status(
         self,

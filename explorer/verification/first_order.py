@@ -92,10 +92,14 @@ def _equations(run: Solution, compiled: FirstOrder) -> list[Check]:
     if m:
         finite = np.where(np.isfinite(bounds), np.abs(bounds), 0.0).max(axis=0)
         force = np.maximum(np.maximum(np.abs(lam1).max(axis=0), finite), 1e-300)
-        # what the multipliers of a step do to y: at rest y is the rest of such terms
-        pushed = u + h * a * s * np.linalg.solve(M, r1.T).T
-        done = np.abs(_along(run, compiled, "relation", at, pushed, lam1, True)[:, :m] - y)
-        unit = np.maximum(np.maximum(np.abs(y), done).max(axis=0), 1e-300)
+        # what the multipliers of a step do to y, or could do: at rest y is the rest of such terms
+        unit = np.maximum(np.abs(y).max(axis=0), 1e-300)
+        for limit in (lam1, *bounds):
+            full = np.where(np.isfinite(limit), limit, lam1)
+            r = _along(run, compiled, "relation", at, u, full, True)[:, m:]
+            pushed = u + h * a * s * np.linalg.solve(M, r.T).T
+            done = np.abs(_along(run, compiled, "relation", at, pushed, lam1, True)[:, :m] - y)
+            unit = np.maximum(unit, done.max(axis=0))
         weight = unit / force
         away = np.clip(lam1 - y / weight, bounds[0], bounds[1])
         off = np.abs(lam1 - away) * weight

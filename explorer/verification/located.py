@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.certificate import Check
+from explorer.compiled import compile_switched
+from explorer.compiled.formulas import Formulas
 from explorer.quantities import number, quantity
 from explorer.results.solution import Solution
 from explorer.systems import DiscSystem, MechanicalSystem
@@ -193,7 +195,7 @@ def switched(run: Solution, accuracy: float) -> list[Check]:
     """Return the check that each switching function has the sign of its side, or is slid on."""
     if not run.c.size:
         return []
-    size = np.maximum(np.abs(run.c).max(axis=0), 1e-300)
+    size = np.maximum(np.abs(run.c), _driven(run)).max(axis=0) + 1e-300
     off = np.where(run.signs == 0, np.abs(run.c), np.maximum(-run.signs * run.c, 0.0)) / size
     row, k = divmod(int(off.argmax()), off.shape[1])
     part = float(off[row, k])
@@ -208,6 +210,25 @@ def switched(run: Solution, accuracy: float) -> list[Check]:
             "of its largest value beyond its surface.",
         )
     ]
+
+
+def _driven(run: Solution) -> np.ndarray:
+    """Return by how much a step along the fields beside it changes each function, (n_t, n_c).
+
+    Where a run slides all the time, the function itself is round-off and no scale.
+    """
+    signs, x = run.signs, run.x
+    if not (signs == 0).all(axis=0).any():
+        return np.zeros(signs.shape)
+    formulas = Formulas(compile_switched(run.system), [*run.rho.values()])
+    gradient = formulas.functions(run.t, x)[1]
+    rates = [
+        formulas.rates(run.t, x, formulas.chosen(np.where(signs == 0, side, signs)))
+        for side in (1, -1)
+    ]
+    longest = np.diff(run.t).max(initial=0.0)
+    speed = np.einsum("tki,ti->tk", np.abs(gradient), np.abs(rates).max(axis=0))
+    return np.asarray(longest * speed)
 
 
 def elements(run: Solution, accuracy: float, *, cross: bool = True) -> list[Check]:
