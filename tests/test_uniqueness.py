@@ -151,3 +151,23 @@ def test_a_step_that_passes_a_surface_against_its_field_is_no_motion(x0):
         assert wrong
         assert "passes 'wall'" in run.cautions[0]
     assert not ex.simulate(relay(1), ex.EulerMoreau(h=0.01), x0=0.3).cautions
+
+
+@for_each("strength", [1, -1])
+@for_each("x0", [4e-3, -4e-3, 0.3, 0.0])
+def test_a_relay_that_drives_its_own_output_away_has_steps_with_two_solutions(strength, x0):
+    """x' = -strength sgn x, of which only strength > 0 is monotone; x0 and its step of 0.01."""
+    system = ex.FirstOrderSystem("driven", x="x", params={"x0": ex.Param(0.3, -1, 1)})
+    system.law("u", "relay", lb=-1, ub=1)
+    system.f = [0]
+    system.linear(C=[[1]], B=[[strength]])
+    system.start(x=["x0"], t_end=0.2, h=0.01)
+    run = ex.simulate(system, x0=x0)
+    if strength > 0:
+        assert not run.cautions
+        return
+    wrong = x0 == 0 or np.sign(run.x[-1, 0]) != np.sign(x0)
+    assert bool(run.cautions) == wrong, "what goes the right way is not blamed"
+    if wrong:
+        assert "has another solution, in which 'u'" in run.cautions[0]
+    assert x0 == 0 or not ex.simulate(system, ex.EulerMoreau(h=1e-3), x0=x0).cautions

@@ -39,6 +39,7 @@ from explorer.status import Status
 from explorer.systems import FirstOrderSystem, StepSystem
 from explorer.types import Reals
 from explorer.verification.first_order import euler_moreau
+from explorer.verification.other_steps import other_steps
 from explorer.verification.uniqueness import of_steps
 
 if TYPE_CHECKING:
@@ -230,8 +231,11 @@ class EulerMoreau(Scheme):
 
     def certify(self, solution: Solution) -> list[Check]:
         """Return the checks: the step's equations, the laws, growth below theta = 1/2."""
-        own = euler_moreau(solution, self.compile(solution.system))
-        return [*own, *of_steps(solution)]
+        compiled = self.compile(solution.system)
+        own = euler_moreau(solution, compiled)
+        if isinstance(solution.system, StepSystem):
+            return [*own, *of_steps(solution)]
+        return [*own, other_steps(solution, compiled)]
 
     def _status(
         self,

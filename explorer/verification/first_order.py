@@ -32,7 +32,7 @@ def euler_moreau(solution: Solution, compiled: FirstOrder) -> list[Check]:
         return [*_equations(solution, compiled), *_growth(solution, compiled)]
 
 
-def _along(
+def along(
     run: Solution,
     compiled: FirstOrder,
     name: str,
@@ -44,7 +44,7 @@ def _along(
     """Return a bundle along rows; where inputs change as behind it, or before it if `left`."""
     if left:
         with left_of_breaks(run.system):
-            return _along(run, compiled, name, t, x, lam)
+            return along(run, compiled, name, t, x, lam)
     native = compiled.bundles[name]
     out = np.empty((len(t), native.size))
     parts = [np.ascontiguousarray(a, float) for a in (t, x, lam)]
@@ -60,13 +60,13 @@ def _equations(run: Solution, compiled: FirstOrder) -> list[Check]:
     a, s = (scheme.gamma, 1.0) if on_r else (1.0, scheme.gamma)
     h = np.diff(run.t)[:, None]
     x0, x1, lam0, lam1 = run.q[:-1], run.q[1:], run.lam[:-1], run.lam[1:]
-    f0 = _along(run, compiled, "flow", run.t[:-1], x0, lam0)
-    f1 = _along(run, compiled, "flow", run.t[1:], x1, lam1, True)
+    f0 = along(run, compiled, "flow", run.t[:-1], x0, lam0)
+    f1 = along(run, compiled, "flow", run.t[1:], x1, lam1, True)
     at = run.t[:-1] + s * np.diff(run.t)
     u = s * x1 + (1 - s) * x0
-    relation = _along(run, compiled, "relation", at, u, lam1, True)
+    relation = along(run, compiled, "relation", at, u, lam1, True)
     y, r1 = relation[:, :m], relation[:, m:]
-    before = _along(run, compiled, "relation", run.t[:-1], x0, lam0)[:, m:] if a < 1 else r1
+    before = along(run, compiled, "relation", run.t[:-1], x0, lam0)[:, m:] if a < 1 else r1
     terms = [(x1 - x0) @ M.T, -h * scheme.theta * f1, -h * (1 - scheme.theta) * f0,
              -h * a * r1, -h * (1 - a) * before]  # fmt: skip
     off = np.abs(sum(terms)).max(axis=1)
@@ -74,8 +74,8 @@ def _equations(run: Solution, compiled: FirstOrder) -> list[Check]:
     parts = [moved @ np.abs(M).T, *map(np.abs, terms)]
     size = sum(parts).max(axis=1)
     flip = 1 + 1e-7 * (-1.0) ** np.arange(x1.shape[1])
-    steep = np.abs(_along(run, compiled, "flow", run.t[1:], x1 * flip, lam1, True) - f1) / 1e-7
-    turned = np.abs(_along(run, compiled, "relation", at, u * flip, lam1, True) - relation) / 1e-7
+    steep = np.abs(along(run, compiled, "flow", run.t[1:], x1 * flip, lam1, True) - f1) / 1e-7
+    turned = np.abs(along(run, compiled, "relation", at, u * flip, lam1, True) - relation) / 1e-7
     rounds = (h * steep + h * turned[:, m:]).max(axis=1) + size.max()
     found = [
         _worst(
@@ -96,9 +96,9 @@ def _equations(run: Solution, compiled: FirstOrder) -> list[Check]:
         unit = np.maximum(np.abs(y).max(axis=0), 1e-300)
         for limit in (lam1, *bounds):
             full = np.where(np.isfinite(limit), limit, lam1)
-            r = _along(run, compiled, "relation", at, u, full, True)[:, m:]
+            r = along(run, compiled, "relation", at, u, full, True)[:, m:]
             pushed = u + h * a * s * np.linalg.solve(M, r.T).T
-            done = np.abs(_along(run, compiled, "relation", at, pushed, lam1, True)[:, :m] - y)
+            done = np.abs(along(run, compiled, "relation", at, pushed, lam1, True)[:, :m] - y)
             unit = np.maximum(unit, done.max(axis=0))
         weight = unit / force
         away = np.clip(lam1 - y / weight, bounds[0], bounds[1])
@@ -151,7 +151,7 @@ def _growth(run: Solution, compiled: FirstOrder) -> list[Check]:
         return []
     M = compiled.start(list(run.rho.values()))[1]
     rows = np.unique(np.linspace(1, steps, min(_SAMPLES, steps)).astype(int))
-    parts = _along(run, compiled, "flow_x", run.t[rows], run.q[rows], run.lam[rows], True)
+    parts = along(run, compiled, "flow_x", run.t[rows], run.q[rows], run.lam[rows], True)
     matrices = []
     for values in parts:
         A = np.zeros(n * n)

@@ -125,9 +125,7 @@ def _passed(solution: Solution, formulas: Formulas, signs: np.ndarray) -> Check:
     return Check(name, int(away.sum()), 0, "", words)
 
 
-def _away(
-    solution: Solution, signs: np.ndarray, rows: np.ndarray, on: np.ndarray
-) -> np.ndarray:
+def _away(solution: Solution, signs: np.ndarray, rows: np.ndarray, on: np.ndarray) -> np.ndarray:
     """Return at which of the rows, which slide on the surfaces `on`, there is a motion away.
 
     A slide on one surface has to be left to both sides: at its end it is left to one. One on
@@ -168,10 +166,8 @@ def _corner_rates(
 def _leaves(corners: np.ndarray, pattern: np.ndarray, least: float) -> np.ndarray:
     """Return at which rows a motion leaves to the sides `pattern`, and slides where it is 0."""
     held, left = np.flatnonzero(pattern == 0), np.flatnonzero(pattern)
-    side = sum(1 << a for a in left if pattern[a] > 0)
-    faces = [
-        side + sum(1 << a for b, a in enumerate(held) if k >> b & 1) for k in range(1 << len(held))
-    ]
+    k, places = np.arange(1 << len(held)), np.arange(len(held))
+    faces = np.sum(1 << left[pattern[left] > 0]) + ((k[:, None] >> places & 1) << held).sum(axis=1)
     near = corners[faces]
     outward = pattern[left] * near[:, :, left]
     if not len(held):
