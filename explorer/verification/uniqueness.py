@@ -180,9 +180,9 @@ def _leaves(corners: np.ndarray, pattern: np.ndarray, least: float) -> np.ndarra
         speed = (1 - w) * outward[0, able] + w * outward[1, able]
         leaves[able] = ((speed > least) & (w > 0)).all(axis=1)
         return leaves
-    for k in np.flatnonzero(able):
-        weights = _inside(near[:, k][:, held])
-        leaves[k] = any((w @ outward[:, k] > least).all() for w in weights)
+    for row in np.flatnonzero(able):
+        weights = _inside(near[:, row][:, held])
+        leaves[row] = any((w @ outward[:, row] > least).all() for w in weights)
     return leaves
 
 
