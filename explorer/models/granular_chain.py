@@ -1,0 +1,112 @@
+"""Granular chain: n beads in a row that push each other by Hertz's law, with nothing that pulls.
+
+    m x_i'' = F_(i-1) - F_i,     F_i = k max(0, x_i - x_(i+1))^(3/2)
+
+x_i from where the beads just touch, 2 R apart. The first bead is hit: after some beads one pulse
+travels alone, five beads long, and the last bead flies off. No sound would travel in such a row (a
+small push meets no stiffness): the speed of the pulse, in beads per second, grows with the largest
+speed v of a bead,
+
+    V = C (k / m)^(2/5) v^(1/5)
+
+In long waves C = (16/25)^(1/5) = 0.9146 (Nesterenko, *J. Appl. Mech. Tech. Phys.* 24 (1983) 733,
+doi:10.1007/BF00905892). Of the beads themselves C = 0.907470: with c = k = m = 1 the overlap solves
+r(s) = int (1 - |u|) r(s - u)^(3/2) du, |u| < 1, and v is the largest int r^(3/2) over the length 1
+(English and Pego, *Proc. Amer. Math. Soc.* 133 (2005) 1763).
+"""
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+import sympy as sp
+
+from explorer.models import register
+from explorer.parameters import Param
+from explorer.results.solution import Solution
+from explorer.systems import MechanicalSystem
+from explorer.systems.sketch import circle, line
+
+
+def _peak(t: np.ndarray, v: np.ndarray) -> tuple[float, float]:
+    """Return when a curve is highest and how high, from the parabola through its largest points."""
+    i = int(np.argmax(v))
+    curve = np.polyfit(t[i - 3 : i + 4] - t[i], v[i - 3 : i + 4], 4)
+    slope = np.polyder(curve)
+    roots = np.roots(slope)
+    at = float(min(roots[np.isreal(roots)].real, key=abs))
+    return float(t[i]) + at, float(np.polyval(curve, at))
+
+
+def pulse(run: Callable[..., Solution], v0: float) -> tuple[float, float]:
+    """Return the speed of the pulse in beads per second, and the largest speed of a bead in m/s.
+
+    Both from bead 11 to bead 15 of 20.
+    """
+    done = run("MoreauJean", h=1e-5 / v0**0.2, t_end=0.05 / v0**0.2, v0=v0)
+    (early, fast), (late, _) = (_peak(done.t, done.v[:, i]) for i in (10, 14))
+    return 4 / (late - early), fast
+
+
+def _constant(run: Callable[..., Solution]) -> float:
+    """Return V / ((k / m)^(2/5) v^(1/5))."""
+    (V, v), rho = pulse(run, 1.0), run("MoreauJean", h=1e-5, t_end=0.05, v0=1.0).rho
+    return float(V / ((rho["k"] / rho["m"]) ** 0.4 * v**0.2))
+
+
+def _exponent(run: Callable[..., Solution]) -> float:
+    """Return d ln V / d ln v, from two blows."""
+    (V, v), (W, w) = pulse(run, 1.0), pulse(run, 4.0)
+    return float(np.log(W / V) / np.log(w / v))
+
+
+@register(
+    group="many bodies",
+    references=("nesterenko-1983", "english-pego-2005"),
+    measures={
+        "granular chain: speed of the pulse, C": _constant,
+        "granular chain: exponent of its speed": _exponent,
+    },
+)
+def granular_chain(n: int = 20) -> MechanicalSystem:
+    """Return `n` rubber balls in a row, of which the first one is hit."""
+    system = MechanicalSystem(
+        f"granular chain, {n} beads",
+        q=[f"x{i + 1}" for i in range(n)],
+        units="m",
+        text="A blow becomes one pulse that keeps its shape: the harder, the faster.",
+    )
+    system.sizes = {"n": Param(n, 3, 60, "", "number of beads")}
+    x = system.q
+    m, k, R, v0 = system.params(
+        m=Param(0.037, 0.005, 0.1, "kg", "mass of a bead"),
+        k=Param(1.8e5, 2e4, 1e6, "N/m^1.5", "stiffness of a contact"),
+        R=Param(0.02, 0.01, 0.05, "m", "radius"),
+        v0=Param(1, 0.1, 5, "m/s", "speed of the first bead"),
+    )
+    overlaps = [sp.Max(0, a - b) for a, b in itertools.pairwise(x)]
+    pushes = [0, *(k * d ** sp.Rational(3, 2) for d in overlaps), 0]
+    system.mass = [[m if i == j else 0 for j in range(n)] for i in range(n)]
+    system.force = [pushes[i] - pushes[i + 1] for i in range(n)]
+    system.potential = sp.Rational(2, 5) * k * sum(d ** sp.Rational(5, 2) for d in overlaps)
+    system.start(q=[0] * n, v=[v0] + [0] * (n - 1), t_end=0.06, h=2e-5)
+    places = [2 * R * i + xi for i, xi in enumerate(x)]
+    base, tall = 2.2 * R, 20  # of the curve of the overlaps, so many times as high
+    middles = [(a + b) / 2 for a, b in itertools.pairwise(places)]
+    system.sketch(
+        line((-R, -R), ((2 * n + 1) * R, -R), role="node"),
+        *(circle(place, 0, R) for place in places),
+        line((-R, base), ((2 * n + 1) * R, base), role="trace"),
+        line(*((a, base + tall * d) for a, d in zip(middles, overlaps, strict=True))),
+    )
+    system.published = {
+        "granular chain: speed of the pulse, C": (
+            0.9074700784,
+            2e-4,
+            "integral equation of the wave, English and Pego 2005",
+        ),
+        "granular chain: exponent of its speed": (0.2, 1e-4, "closed form, 1/5"),
+    }
+    system.preset("hard blow", "Four times as fast a blow: the pulse is a third faster.", v0=4)
+    system.preset("soft beads", "Slow pulses: one sees beads part behind them.", k=2e4, t_end=0.12)
+    return system
