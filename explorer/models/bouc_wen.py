@@ -44,7 +44,7 @@ def loop(X: float, z0: float, b: float) -> tuple[float, float]:
 
 def _turns(done: Solution) -> list[np.ndarray]:
     """Return the states where x turns."""
-    return [e.x_minus for e in done.events if abs(e.x_minus[1]) < 1e-9 and e.t > 0]
+    return [e.x_minus for e in done.events if e.contact == "v"]
 
 
 def _reach(run: Callable[..., Solution]) -> float:

@@ -62,7 +62,7 @@ def brake_squeal() -> FilippovSystem:
         d=Param(0.1, 0, 0.5, "N s/m", "damping"),
         N0=Param(1, 0.1, 3, "N", "press"),
         mu=Param(0.9, 0, 1.2, "", "friction"),
-        v0=Param(0.5, 0.1, 2, "m/s", "speed of the belt"),
+        v0=Param(0.1, 0.05, 2, "m/s", "speed of the belt"),
         x0=Param(0.1, -1, 1, "m", "start, off the steady slide of mu = 0"),
     )
     springs = ((k1, a1), (k2, a2))
@@ -119,6 +119,7 @@ def brake_squeal() -> FilippovSystem:
     }
     system.preset("quiet", "mu < 0.765: two frequencies, and both die out.", mu=0.6)
     system.preset("no damping", "Just above 3/4 it grows slowly.", d=0, mu=0.8, t_end=200)
-    system.preset("fast belt", "No stick any more: the pad lifts off and comes down.", v0=2)
+    system.preset("slow belt", "It sticks and slips, and stays on the belt.", v0=0.05)
+    system.preset("fast belt", "It never sticks: it lifts off and comes down.", v0=2)
     system.preset("other way", "The belt of a pad turned round: no squeal.", k1=0.1786, k2=2.488)
     return system
