@@ -23,7 +23,7 @@ from explorer.models import register
 from explorer.parameters import Param
 from explorer.results.solution import Solution
 from explorer.systems import StepSystem
-from explorer.systems.sketch import Shape, ground, line, spring
+from explorer.systems.sketch import Shape, ground, line, spring, text
 
 
 def loop(X: float, z0: float, b: float) -> tuple[float, float]:
@@ -138,5 +138,7 @@ def _drawn(x: sp.Symbol, z: sp.Symbol, stiff: sp.Expr, soft: sp.Expr) -> list[Sh
         line((face, 0), (x + half, 0), (x + half, 0.75), (face, 0.75), closed=True),
         line((-1, up), (1, up), role="trace"),
         line((0, up - 0.5), (0, up + 0.5), role="trace"),
+        text(1.05, up, "x", 0.1),
+        text(0.05, up + 0.55, "z", 0.1),
         Shape(((x, up + 2 * z),), "circle", "point", True, 0.05),
     ]

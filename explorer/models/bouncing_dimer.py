@@ -97,6 +97,8 @@ def bouncing_dimer() -> MechanicalSystem:
         "dropped", "A plate at rest: one end hits, then the other.", G=0, y0=5e-3, t_end=0.2
     )
     dimer.preset("two periods", "Harder: the right end comes down in every second period.", e=0.9)
-    dimer.preset("both ends", "More friction: both ends bounce, and it hardly travels.", e=0.8, mu=0.3)
+    dimer.preset(
+        "both ends", "More friction: both ends bounce, and it hardly travels.", e=0.8, mu=0.3
+    )
     dimer.preset("no friction", "It bounces the same way, and nothing drives it aside.", mu=0)
     return dimer

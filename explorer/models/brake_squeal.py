@@ -88,7 +88,7 @@ def brake_squeal() -> FilippovSystem:
     )
     system.start(x=[x0, 0, 0, 0], t_end=80, h=0.05)
     b, up, far = 0.35, 0.7, 3.2
-    middle = (x, y + up + b)
+    corners = [(x + side * 1.4 * b, y + up + 2 * b) for side in (-1, 1)]
     ends = [(far * sp.cos(a), up + b + far * sp.sin(a)) for _, a in springs]
     stretched = [sp.cos(a) * x + sp.sin(a) * y for _, a in springs]  # against it
     system.sketch(
@@ -96,8 +96,8 @@ def brake_squeal() -> FilippovSystem:
         circle(-2.2, -0.16, 0.16),
         circle(2.2, -0.16, 0.16),
         *(
-            spring(middle, end, force=-k * u)
-            for (k, _), end, u in zip(springs, ends, stretched, strict=True)
+            spring(corner, end, force=-k * u)
+            for corner, (k, _), end, u in zip(corners, springs, ends, stretched, strict=True)
         ),
         *(circle(*end, 0.08, role="fixed") for end in ends),
         spring((x, sp.Max(0, y)), (x, y + up), force=-sp.Max(0, N)),

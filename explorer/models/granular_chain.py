@@ -94,7 +94,7 @@ def granular_chain(n: int = 30) -> MechanicalSystem:
     system.potential = sp.Rational(2, 5) * k * sum(d ** sp.Rational(5, 2) for d in overlaps)
     system.start(q=[0] * n, v=[v0] + [0] * (n - 1), t_end=0.09, h=2e-5)
     places = [2 * R * i + xi for i, xi in enumerate(x)]
-    base, tall = 2.2 * R, 20  # of the curve of the overlaps, so many times as high
+    base, tall = 2.5 * R, 120  # of the curve of the overlaps, so many times as high
     middles = [(a + b) / 2 for a, b in itertools.pairwise(places)]
     system.sketch(
         line((-R, -R), ((2 * n + 1) * R, -R), role="node"),
