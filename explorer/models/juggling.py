@@ -12,6 +12,7 @@ controller takes for true. From flight to flight H(+) = (e + (1 + e) kappa)^2 H.
 with the multiplier 1 - 2 (1 + e) K H* / h.
 
 For e_m = e it juggles at h, stable for K < 1 / (1 + e); beyond, throws are high and low by turns.
+Throws die out where H* would be negative: the controller hits too softly.
 (Bühler, Koditschek and Kindlmann, *Int. J. Robotics Research* 13 (1994) 101.)
 """
 
@@ -73,7 +74,9 @@ def juggling() -> HybridSystem:
     )
     kappa = (1 - e_m) / (1 + e_m) + K * (1 - (y + v**2 / (2 * g)) / h)
     flies = system.mode("flies", [v, -g])
-    system.guard(flies, y, direction=-1, reset={v: -(e + (1 + e) * kappa) * v}, name="hit")
+    lies = system.mode("lies", [0, 0])
+    throw = -(e + (1 + e) * kappa) * v
+    system.guard(flies, y, direction=-1, reset={v: throw}, zeno=lies, name="hit")
     system.start(x=[y0, 0], mode=flies, t_end=12, h=2e-3)
     paddle, R, low = -kappa * y, 0.05, -0.9
     system.sketch(
@@ -99,5 +102,6 @@ def juggling() -> HybridSystem:
     system.preset("wrong restitution", "It takes 0.8 for 0.7: throws stay too low.", e_m=0.8)
     system.preset("too eager", "K > 1 / (1 + e): high and low throws by turns.", K=0.65)
     system.preset("timid", "A small gain: many throws until it is right.", K=0.05)
+    system.preset("dies out", "It takes 0.8 for 0.5, with a small gain.", e=0.5, e_m=0.8, K=0.1)
     system.preset("chaos", "A larger gain still: no throw is like another.", K=0.78, t_end=30)
     return system
