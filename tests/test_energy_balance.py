@@ -35,12 +35,16 @@ def test_every_model_accounts_for_its_energy(name, scheme):
     for run in [default] if scheme == "EventDriven" else [
         dataclasses.replace(default, h=system.h / k) for k in (1, finer)
     ]:  # fmt: skip
-        found = energy_balance(ex.simulate(system, run))
+        solution = ex.simulate(system, run)
+        found = energy_balance(solution)
         parts = sum(found.works.values()) + found.numerical
         assert found.energy - found.energy[0] == pytest.approx(parts, abs=1e-12 * scale(found))
         left.append(np.abs(found.numerical).max() / scale(found))
     if scheme == "EventDriven":
-        assert left[0] < 3e-7
+        # on an obstacle that moves, impacts that accumulate are cut short, and leave 3e-6 each
+        moves = any(system.t in c.gap.free_symbols for c in system.contacts)
+        cut = sum(e.kind == "zeno" for e in solution.events) if moves else 0
+        assert left[0] < 3e-7 + 4e-6 * cut
     else:
         assert left[1] < max(0.6 * left[0], 1e-11)
 

@@ -17,6 +17,7 @@ from explorer.systems.filippov import FilippovSystem
 from explorer.systems.picture.obstacles import round_zero
 from explorer.systems.schematic import lamp, name, path
 from explorer.systems.sketch import Shape, line
+from explorer.types import Value
 
 __all__ = ["space"]
 
@@ -26,16 +27,21 @@ _COLUMNS, _ROWS = 8, 6  # of arrows of the field
 _POINTS = 41  # of a surface
 
 
-def space(system: FilippovSystem, ranges: Sequence[tuple[float, float]]) -> list[Shape]:
+def space(
+    system: FilippovSystem,
+    ranges: Sequence[tuple[float, float]],
+    marks: Sequence[tuple[str, Sequence[Value]]] = (),
+) -> list[Shape]:
     """Return the picture of a system with states that go so far; none if it has none.
 
     One state needs switching functions that are linear in it, and no more than two can be drawn.
+    `marks` are names and the states at which they stand.
     """
     limits = [_padded(low, high) for low, high in ranges]
     if system.n == 1:
         zeros = _zeros(system)
-        return [] if zeros is None else _axis(system, limits[0], zeros)
-    return _plane(system, limits) if system.n == 2 else []
+        return [] if zeros is None else _axis(system, limits[0], zeros, marks)
+    return _plane(system, limits, marks) if system.n == 2 else []
 
 
 def _zeros(system: FilippovSystem) -> list[sp.Expr] | None:
@@ -76,11 +82,16 @@ def _field(system: FilippovSystem, at: dict[sp.Basic, sp.Expr]) -> list[sp.Expr]
     return [f.subs(at).subs(sides) for f in system.f]
 
 
-def _axis(system: FilippovSystem, limits: tuple[float, float], zeros: list[sp.Expr]) -> list[Shape]:
+def _axis(
+    system: FilippovSystem,
+    limits: tuple[float, float],
+    zeros: list[sp.Expr],
+    marks: Sequence[tuple[str, Sequence[Value]]],
+) -> list[Shape]:
     """Return an axis from the lowest to the highest state, parted where a function is zero."""
     (x,), (low, high) = system.x, limits
 
-    def at(value: sp.Expr) -> sp.Expr:
+    def at(value: Value) -> sp.Expr:
         inside = sp.Min(sp.Max(sp.sympify(value), low), high)
         return _WIDE * (inside - low) / (high - low)
 
@@ -103,6 +114,9 @@ def _axis(system: FilippovSystem, limits: tuple[float, float], zeros: list[sp.Ex
         found.append(
             Shape(((at((a + b) / 2), -0.65), (at((a + b) / 2) + way, -0.65)), "line", "arrow")
         )
+    for written, (value,) in marks:
+        found.append(line((at(value), -1.1), (at(value), -0.9), role="node"))
+        found.append(_written(at(value), sp.Float(-1.4), written))
     state = Shape(((at(x), sp.Integer(0)),), "circle", "point", True, 0.12)
     return [*found, *path((0, -1), (_WIDE + 0.4, -1)), name(_WIDE + 0.6, -1, x.name), state]
 
@@ -112,10 +126,20 @@ def _holds(system: FilippovSystem, region: object, at: dict[sp.Basic, float]) ->
     return bool(region.theta.subs(sides) > 0.5)  # type: ignore[attr-defined]
 
 
-def _plane(system: FilippovSystem, limits: list[tuple[float, float]]) -> list[Shape]:
+def _written(x: sp.Expr, y: sp.Expr, words: str) -> Shape:
+    """Return words around a place that may be a formula."""
+    half = 0.085 * len(words)
+    return Shape(((x - half, y), (x + half, y)), "text", "text", label=words)
+
+
+def _plane(
+    system: FilippovSystem,
+    limits: list[tuple[float, float]],
+    marks: Sequence[tuple[str, Sequence[Value]]],
+) -> list[Shape]:
     (x, y), (xs, ys) = system.x, limits
 
-    def at(a: sp.Expr, b: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+    def at(a: Value, b: Value) -> tuple[sp.Expr, sp.Expr]:
         places = []
         for value, (low, high), size in ((a, xs, _WIDE), (b, ys, _TALL)):
             inside = sp.Min(sp.Max(sp.sympify(value), low), high)
@@ -131,6 +155,12 @@ def _plane(system: FilippovSystem, limits: list[tuple[float, float]]) -> list[Sh
     for k, (label, lit) in enumerate(_signals(system)):
         wide = 0.17 * len(label) + 0.5
         found += lamp(_WIDE + 1.0 + wide / 2, _TALL - 0.3 - 0.8 * k, wide, 0.55, lit, label)
+    for written, place in marks:
+        px, py = at(*place)
+        found += [
+            Shape(((px, py),), "circle", "node", True, 0.06),
+            _written(px, py + 0.25, written),
+        ]
     return [*found, Shape((at(x, y),), "circle", "point", True, 0.08)]
 
 
