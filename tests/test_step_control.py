@@ -10,11 +10,19 @@ from loops import for_each
 from plain import plain
 
 from explorer.codes import NOT_FINITE, STIFF, SUCCESS
-from explorer.kernels.event_driven.records import DOP853, DOPRI5, RADAU, SAMPLES
+from explorer.kernels.event_driven.records import (
+    DOP853,
+    DOPRI5,
+    HIDDEN,
+    NONE,
+    RADAU,
+    SAMPLES,
+)
 from explorer.kernels.friction.coefficients import IMPROPER
 
 making, locating = plain("event_driven.make_step"), plain("event_driven.locate_event")
 AGAIN, ORDER, LENGTH = making.AGAIN, 5, 0.5
+FAILS = 77  # a status
 LIMIT = 3.3  # of stability
 
 
@@ -168,3 +176,166 @@ def test_a_single_sample_off_the_quartic_is_seen(at):
 
 def test_without_guards_nothing_is_blurred():
     assert locating.blurring(np.ones((SAMPLES + 3, 0)), 0, 0.0) == 0
+
+
+# ---------------------------------------------------------------- what a step meets
+
+
+def looked(
+    monkeypatch, *, sides=0, turned=NONE, at=0.25, guard=NONE, guards=2, blurs=(0.0, 0.0), blurred=0,
+    last=7, fails="", final=True, length=LENGTH,
+):  # fmt: skip
+    """Return the status of a look for what a step meets, its reach, the run and what was called."""
+    told, space = [], making.locate.__globals__
+    found = [SimpleNamespace(blur=np.nan, length=np.nan, status=FAILS)]
+    step, search = SimpleNamespace(dense="dense"), SimpleNamespace(found=found)
+    run = SimpleNamespace(t=2.0, blurred=blurred, rejected=3, h=7.0)
+    work = SimpleNamespace(run=[run], step=step, search=search, y="y")
+    problem = SimpleNamespace(sides=np.zeros(sides), sizes=SimpleNamespace(n_x=4))
+    method = SimpleNamespace(stages=7, last=last, code=DOP853)
+    options = SimpleNamespace(columns=6, band=1e-6)
+
+    def cross(*given):
+        told.append("cross")
+        assert given == (
+            problem,
+            method,
+            "surfaces",
+            step,
+            search,
+            2.0,
+            "y",
+            length,
+            6,
+            blurred < 6,
+        )
+        found[0].blur, found[0].length = blurs[0], at
+        return turned
+
+    def turn(*given):
+        told.append("turn")
+        assert given == (problem, "surfaces", step, search, turned, 2.0, "y", length, 6)
+        return FAILS if fails == "turn" else SUCCESS
+
+    def advance(*given):
+        told.append("advance")
+        goes = at if turned >= 0 else length
+        assert given == (problem, method, step, 8, last, 2.0, "y", goes, 0)
+        return FAILS if fails == "advance" else SUCCESS
+
+    def first_event(_, __, polynomial, ___, ends, band, patient):
+        told.append("events")
+        goes = at if turned >= 0 else length
+        assert tuple(polynomial) == (DOP853, "dense", "y", 2.0, goes)
+        assert (ends, band, patient) == (final and turned < 0, 1e-6, blurred < 6)
+        found[0].blur = blurs[1]
+        return guard
+
+    for name, stand_in in {
+        "cross": cross, "turn": turn, "advance": advance, "first_event": first_event,
+        "interpolate": lambda *given: told.append(("interpolate", *given[2:])),
+        "guard_count": lambda *_: guards,
+    }.items():  # fmt: skip
+        monkeypatch.setitem(space, name, stand_in)
+    given = (problem, "automaton", "surfaces", method, options, work, length, final)
+    status, reach = making.locate(*given)
+    return status, tuple(reach), run, [one for one in told if isinstance(one, str)]
+
+
+@for_each("final", [False, True])
+def test_a_step_without_surfaces_goes_to_its_first_event(monkeypatch, final):
+    for guard, last in ((NONE, 7), (1, 7), (1, 9)):
+        status, reach, run, told = looked(
+            monkeypatch, guard=guard, blurs=(9.0, 0.4), blurred=2, last=last, final=final
+        )
+        assert (status, run.blurred, run.rejected, run.h) == (SUCCESS, 0, 3, 7)
+        assert reach == (LENGTH, final, guard, NONE, 0.4)
+        assert told == ["advance"] * (last > 7) + ["events"]
+    assert looked(monkeypatch, guards=0)[3] == []
+
+
+def test_a_step_ends_at_the_surface_that_it_meets(monkeypatch):
+    """Before the end of the run; events are looked for up to there."""
+    status, reach, *_, told = looked(monkeypatch, sides=2, turned=0, guard=1, blurs=(0.3, 0.2))
+    assert (status, told) == (SUCCESS, ["cross", "events"])
+    assert reach == (0.25, False, 1, 0, 0.3)
+    status, reach, *_ = looked(monkeypatch, sides=2, blurs=(0.1, 0.2))
+    assert (status, reach) == (SUCCESS, (LENGTH, True, NONE, NONE, 0.2))
+
+
+def test_a_surface_at_the_start_of_a_step_is_crossed_and_the_step_made_again(monkeypatch):
+    given = {"sides": 1, "turned": 0, "at": 0.0}
+    status, reach, *_, told = looked(monkeypatch, **given)
+    assert (status, told, reach[2:4]) == (AGAIN, ["cross", "turn"], (NONE, 0))
+    assert looked(monkeypatch, fails="turn", **given)[0] == FAILS
+
+
+def test_a_look_that_fails_tells_its_status(monkeypatch):
+    status, *_, told = looked(monkeypatch, sides=1, turned=making.FAILED)
+    assert (status, told) == (FAILS, ["cross"])
+    assert looked(monkeypatch, last=9, fails="advance")[::3] == (FAILS, ["advance"])
+
+
+@for_each(("blur", "told"), [(1.01, 0.9 * 1.01**-0.2), (32.0, 0.45), (1e5, 0.2)])
+def test_a_step_whose_samples_show_nothing_is_made_shorter(monkeypatch, blur, told):
+    """By a fifth at least, to a fifth at most; after six in a row it is taken as it is."""
+    for surface in (False, True):
+        given = (
+            {"sides": 1, "turned": HIDDEN, "blurs": (blur, 0)}
+            if surface
+            else {"guard": HIDDEN, "blurs": (0, blur)}
+        )
+        status, _, run, called = looked(monkeypatch, blurred=5, **given)
+        assert (status, run.blurred, run.rejected) == (AGAIN, 6, 4)
+        assert run.h == pytest.approx(LENGTH * told)
+        assert called == (["cross"] if surface else ["events"])
+        assert looked(monkeypatch, length=5e-16, **given)[0] == NOT_FINITE
+        assert looked(monkeypatch, blurred=6, sides=1, blurs=(blur, blur))[0] == SUCCESS
+
+
+@for_each(("t", "h", "goes", "final"), [
+    (1.0, 0.5, 0.5, False), (1.0, 1.5, 1.0, True), (1.0, 1.0, 1.0, True), (1.0, 1 - 1e-8, 1.0, True),
+    (1.0, 1 - 1e-6, 1 - 1e-6, False),
+])  # fmt: skip
+def test_a_step_ends_where_the_interval_ends(monkeypatch, t, h, goes, final):
+    """Then the next one is at least as long as this one was meant to be."""
+    for next_h in (0.25, 4.0):
+        seen, run = made(monkeypatch, t=t, h=h, stop=2.0, next_h=next_h)
+        assert seen == [("advance", goes), ("locate", goes, final)]
+        assert run.h == (max(next_h, h) if final else next_h)
+
+
+@for_each(("blur", "told"), [(0.0, 2.5), (1e-9, 2.5), (1.0, 0.45), (32.0, 0.225)])
+def test_a_step_goes_no_farther_than_its_samples_would_show(monkeypatch, blur, told):
+    """Nine tenths of the length at which they just do, at most ten times as far."""
+    for given in ({"guards": 1}, {"sides": 1}):
+        assert made(monkeypatch, blur=blur, next_h=2.5, **given)[1].h == pytest.approx(told)
+    assert made(monkeypatch, blur=blur, next_h=2.5)[1].h == 2.5, "nothing is looked for"
+    assert made(monkeypatch, blur=1e-12, next_h=99.0, guards=1)[1].h == 5.0
+
+
+def made(monkeypatch, *, t=1.0, h=0.5, stop=9.0, next_h=1.0, blur=0.0, guards=0, sides=0):
+    """Return what has been called in a step, and the run behind it."""
+    seen, space = [], making.make_step.__globals__
+
+    def advance(problem, method, step, first, last, time, y, length, width):
+        assert (first, last, time, width) == (1, 7, t, 6)
+        seen.append(("advance", length))
+        return SUCCESS
+
+    def locate(problem, automaton, surfaces, method, options, work, length, final):
+        seen.append(("locate", length, final))
+        return SUCCESS, making.Reach(length, final, NONE, NONE, blur)
+
+    for name, stand_in in {
+        "advance": advance, "locate": locate, "control": lambda *_: (SUCCESS, next_h),
+        "arrive": lambda *_: SUCCESS, "go_on": lambda *_: SUCCESS, "step_length": lambda options, t, h: h,
+        "guard_count": lambda *_: guards,
+    }.items():  # fmt: skip
+        monkeypatch.setitem(space, name, stand_in)
+    run = SimpleNamespace(t=t, h=h, stop=stop, steps=0, evaluations=0)
+    problem = SimpleNamespace(sides=np.zeros(sides), state=[SimpleNamespace(dependent=0)])
+    work = SimpleNamespace(run=[run], step=None, y=None)
+    method, options = SimpleNamespace(stages=7), SimpleNamespace(columns=6, max_steps=9)
+    assert making.make_step(problem, None, None, method, options, work, None) == (SUCCESS, NONE)
+    return seen, run
