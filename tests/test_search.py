@@ -183,6 +183,17 @@ def test_a_descent_ends_after_max_iter():
         assert len(found.history) == most + 1
 
 
+def test_a_descent_that_a_kink_of_the_cost_ends_has_met_no_change_of_the_events():
+    """|t - 1| + 0.3 t is least at t = 1, but for a rounding of the corner far below that of t."""
+    cost = "sqrt((t - 1)**2 + 1e-30) + 0.3*t"
+    best = ex.minimize(ex.models.bouncing_ball(), {"w": cost}, "e", until=("floor", 2))
+    assert not best.changes
+    assert not best.success
+    assert best.message.startswith("stopped: ")
+    first = np.sqrt(2 * best.trajectory.rho["y0"] / best.trajectory.rho["g"])
+    assert best.parameters["e"] == pytest.approx((1 / first - 1) / 2, abs=1e-7)
+
+
 def test_all_descents_are_counted(runs):
     best = ex.minimize(ex.models.bouncing_ball(), {"w": "(t - 1)**2"}, "e", until=("floor", 2),
                        starts=3)  # fmt: skip
