@@ -12,7 +12,7 @@ from kinds import SYSTEMS
 import explorer as ex
 from explorer.compiled.contact_points import OUTPUTS, contact_points
 from explorer.systems import LagrangianSystem
-from explorer.views.drawing.contact_arrows import arrows_of
+from explorer.views.drawing.contact_arrows import _states, arrows_of
 from explorer.views.drawing.disc_places import _SLOTS, OfDiscs
 from explorer.views.drawing.pictured import shapes_of
 from explorer.views.mechanism import frames
@@ -198,3 +198,30 @@ def test_the_first_disc_is_a_partner_and_no_wall():
     np.testing.assert_allclose(found[:, 2:4], [[0.6, 0.8], apart, [0, 1]])
     own, radius = np.array([[3.0, 4], [-1, 0], [-1, 0]]), np.array([[1.0], [2], [2]])
     np.testing.assert_allclose(found[:, :2], own - radius * found[:, 2:4])
+
+
+def test_points_are_sought_at_states_of_the_run_and_near_them():
+    """Aside by up to 5 % of how far each coordinate goes, one that rests by as much of 5 % of the farthest."""
+    rng, n, rows = np.random.default_rng(3), 40, 21
+    spans = np.append(10.0 ** rng.uniform(-3, 3, n - 1), 0.0)
+    q = spans * np.append([np.zeros(n), np.ones(n)], rng.uniform(size=(rows - 2, n)), axis=0)
+    run = SimpleNamespace(t=np.linspace(0, 2, rows), q=q, v=rng.normal(size=(rows, n)))
+    found = _states(run, np.array([7.0, 8.0]))
+    assert found.shape == (6, 1 + 2 * n + 2)
+    assert (found[:, -2:] == [7, 8]).all()
+    for half in (found[:3], found[3:]):
+        assert half[:, 0].tolist() == [0, 1, 2]
+        assert (half[:, 1 + n : 1 + 2 * n] == run.v[[0, 10, 20]]).all()
+    own, aside = found[:3, 1 : 1 + n], found[3:, 1 : 1 + n]
+    assert (own == q[[0, 10, 20]]).all()
+    part = (aside - own) / (0.05 * np.maximum(spans, 0.05 * spans.max()))
+    assert np.abs(part).max() <= 1
+    assert np.abs(part[:, -1]).min() > 0, "also where it rests"
+    assert np.linalg.matrix_rank(part) == 3, "in no common direction"
+    assert part.min() < -0.5 < 0.5 < part.max()
+
+
+def test_a_run_at_rest_is_looked_at_beside_its_state():
+    still = SimpleNamespace(t=np.arange(4.0), q=np.ones((4, 3)), v=np.zeros((4, 3)))
+    aside = _states(still, np.zeros(0))[3:, 1:4] - 1
+    assert 0 < np.abs(aside).min() < np.abs(aside).max() <= 0.05**3

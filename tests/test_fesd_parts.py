@@ -108,6 +108,33 @@ def test_more_zeros_than_can_be_told_apart_are_refused(monkeypatch):
         assert state.look() == expected
 
 
+@for_each(("end", "which"), [(1.0, 2), (0.0, 2), (1 - 1e-12, 0), (1e-12, 0)])
+def test_a_multiplier_at_its_bound_sets_the_side_of_its_function(end, which):
+    """alpha_j at 1: c_j > 0; at 0: c_j < 0. It keeps this side, and no other multiplier is banned."""
+    mode = SimpleNamespace(sign=np.zeros(3, int))
+    element = SimpleNamespace(problem=SimpleNamespace(subsystems=[]), mode=mode)
+    told = np.full(3, 0.5)
+    told[which] = end
+    assert entering.left(SimpleNamespace(element=element, end=told), which) == (which, -1)
+    expected = [0, 0, 0]
+    expected[which] = 1 if end > 0.5 else -1
+    assert mode.sign.tolist() == expected
+
+
+@for_each(("end", "which", "banned"), [(0.0, 1, 1), (1.0, 1, 2), (1.0, 2, 1), (0.0, 2, 2)])
+def test_a_region_whose_part_is_none_is_left_and_one_that_is_all_leaves_the_other(
+    end, which, banned
+):
+    """theta_1 = 1 - theta_2 with w = theta_1; region 0 is known, 3 slides with another multiplier."""
+    B = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
+    mode = SimpleNamespace(B=B, active=[SimpleNamespace(sliding=2)])
+    problem = SimpleNamespace(subsystems=[None], n_sel=4)
+    told = np.full(4, 0.5)
+    told[which] = end
+    ws = SimpleNamespace(element=SimpleNamespace(problem=problem, mode=mode), end=told)
+    assert entering.left(ws, which) == (entering.ALL, banned)
+
+
 @for_each("entries", [3, 4, 8, 99])
 def test_elements_get_shorter_towards_a_fold_and_end_there(monkeypatch, entries):
     """Each has half of the length that is left, and the last, of no length, the whole of it."""

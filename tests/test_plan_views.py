@@ -114,6 +114,23 @@ def test_a_jump_is_a_gap_and_modes_are_lanes(rocket):
     assert switch["x"][0] == pytest.approx(1, abs=1e-6)
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_what_is_a_jump_does_not_depend_on_units(rocket, unit):
+    """What round-off leaves between two elements is none, however large the numbers are."""
+    outcome = rocket.outcome
+    program, w = outcome.program, outcome.w.copy()
+    w[program.of["x"]] *= unit
+    scaled = SimpleNamespace(**{
+        **vars(program), "begun": lambda _, p: unit * np.asarray(program.begun(outcome.w, p), float),
+    })  # fmt: skip
+    told = SimpleNamespace(program=scaled, w=w, p=outcome.p)
+    plan = SimpleNamespace(outcome=told, t=rocket.t, t_end=rocket.t_end)
+    (t, x, rows), (t_there, x_there, rows_there) = pieces(rocket), pieces(plan)
+    assert rows_there.tolist() == rows.tolist()
+    assert t_there.tolist() == t.tolist()
+    np.testing.assert_allclose(x_there, unit * x, rtol=1e-9, atol=1e-9 * unit)
+
+
 def test_biactive_switches_are_marked(block):
     (mark,) = named(ex.views.plan.picture(block, replayed=False), "biactive")
     assert len(block.biactive) == 1

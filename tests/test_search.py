@@ -8,8 +8,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from loops import for_each
 
 import explorer as ex
+from explorer.derivatives.cost import Cost, compile_cost
 from explorer.derivatives.question import Question, ask
 from explorer.optimise.loss import LOSSES
 from explorer.optimise.search import Search
@@ -181,6 +183,48 @@ def test_a_descent_ends_after_max_iter():
         assert not found.success
         assert found.message == f"stopped after max_iter = {most} iterations"
         assert len(found.history) == most + 1
+
+
+@for_each("switched", [False, True])
+def test_a_terminal_cost_with_kinks_has_the_derivatives_of_its_sides(switched):
+    """By t, states and parameters, beside kinks and jumps."""
+    if switched:
+        still, scheme = (
+            ex.StepSystem("still", x="x y", f=["sign(x)", "0"], params={"a": 1.0}),
+            ex.FESD(h=0.1),
+        )
+        still.start(x=[0.5, 1.0], t_end=1)
+    else:
+        still = ex.HybridSystem("still", x="x y", params={"a": 1.0}, modes={"on": ["0", "0"]},
+                                start={"x": [0, 0], "t_end": 1})  # fmt: skip
+        scheme = ex.EventDriven()
+    formula = "abs(x - a) + sign(y)*x*t + max(x, y, a*t)**2 + floor(3*x)*y + abs(sign(x)*y - 2) + Mod(y, 0.3)"
+
+    def cost(z):
+        t, x, y, a = z
+        value = abs(x - a) + np.sign(y) * x * t + max(x, y, a * t) ** 2 + np.floor(3 * x) * y
+        return value + abs(np.sign(x) * y - 2) + y % 0.3
+
+    compiled = compile_cost(still, Cost(w=formula), scheme)
+    for z in np.array(
+        [[0.7, 0.4, -1.3, 0.9], [0.7, 1.5, 0.2, 0.9], [2.0, -0.4, 1.3, 0.8], [0.2, 0.1, 2.5, 3.0]]
+    ):
+        w, by_t, by_x, by_rho = compiled.terminal(z[0], z[1:3], z[3:])
+        assert w == pytest.approx(cost(z))
+        step = 1e-6 * np.eye(4)
+        slopes = [(cost(z + d) - cost(z - d)) / 2e-6 for d in step]
+        assert [by_t, *by_x, *by_rho] == pytest.approx(slopes, abs=1e-7)
+
+
+def test_a_descent_that_a_kink_of_the_cost_ends_has_met_no_change_of_the_events():
+    """|t - 1| + 0.3 t is least at t = 1."""
+    cost = {"w": "abs(t - 1) + 0.3*t"}
+    best = ex.minimize(ex.models.bouncing_ball(), cost, "e", until=("floor", 2))
+    assert not best.changes
+    assert not best.success
+    assert best.message.startswith("stopped: ")
+    first = np.sqrt(2 * best.trajectory.rho["y0"] / best.trajectory.rho["g"])
+    assert best.parameters["e"] == pytest.approx((1 / first - 1) / 2, abs=1e-7)
 
 
 def test_all_descents_are_counted(runs):

@@ -96,3 +96,64 @@ def test_sides_are_released_together(monkeypatch):
     assert sides.free(problem)
     assert problem.inp[7:9].tolist() == [0, 0]
     assert [one.arm for one in surfaces.watch] == [PASSED, PASSED]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("guess", [0.4, 0.499, 0.6, 1.3])
+def test_a_step_ends_where_a_surface_that_moves_is_met(monkeypatch, sign, guess):
+    """u = a (x - s t^2): the step to it is made again until it ends there, within the step."""
+    t, h, v, s, told = 2.0, 0.5, 3.0, 0.75, []
+    zero = 0.5 * h
+    x0 = s * (t + zero) ** 2 - v * zero
+
+    def u(time, x):
+        return sign * 4.0 * (x - s * time**2)
+
+    names = "wrt partner resets saddle rows changes links drive active"
+    problem, surfaces = surface()
+    problem = SimpleNamespace(
+        **vars(problem), **dict.fromkeys(names.split())
+    )  # fmt: skip
+    surfaces = SimpleNamespace(
+        **vars(surfaces), samples=np.zeros((9, 2)), automaton="automaton", sizes=None, state=None
+    )
+    found = [SimpleNamespace(fraction=guess, slope=np.nan, length=np.nan, status=UNTOUCHED)]
+    search = SimpleNamespace(found=found, x=None, rates=None, values=None, when=None)
+    step = SimpleNamespace(dense="dense", new=np.zeros(1))
+    rises = u(t + h, x0 + v * h) > u(t, x0)
+    surfaces.watch[1] = SimpleNamespace(sign=-1.0 if rises else 1.0, shift=0.0)
+    fails = []
+
+    def advance(_, __, step, first, last, begin, y, length, width):
+        told.append(length)
+        assert (first, last, begin, width) == (1, 7, t, 6)
+        step.new[:] = x0 + v * length
+        return 77 if fails else 0
+
+    def first_event(watched, automaton, polynomial, sampled, final, band, patient):
+        assert (automaton, tuple(polynomial)) == ("automaton", (0, "dense", "y", t, h))
+        assert (final, band, patient) == (False, sides.ROUND_OFF, True)
+        found[0].slope = -abs(u(t + h, x0 + v * h) - u(t, x0))  # per step
+        return 1
+
+    def look(_, __, time, y):
+        problem.out[1] = u(time, y[0]) if isinstance(y, np.ndarray) else u(t, x0)
+
+    for name, stand_in in {
+        "advance": advance, "first_event": first_event, "look": look, "interpolate": lambda *_: None,
+        "value_of": lambda x: x, "Problem": lambda *given: None,
+    }.items():  # fmt: skip
+        monkeypatch.setitem(sides.cross.__globals__, name, stand_in)
+    method = SimpleNamespace(stages=7, last=7, code=0)
+    given = (problem, method, surfaces, step, search, t, "y", h, 6, True)
+    assert sides.cross(*given) == 1
+    assert found[0].length == told[-1]
+    assert told[0] == min(guess, 1.0) * h
+    assert found[0].length == pytest.approx(zero, rel=1e-13)
+    found[0].fraction = 1e-17
+    assert sides.cross(*given) == 1
+    assert found[0].length == 0, "too short to be told from none"
+    found[0].fraction = guess
+    fails.append(True)
+    assert sides.cross(*given) == sides.FAILED
+    assert found[0].status == 77

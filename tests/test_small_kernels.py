@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import numba
 import numpy as np
 from loops import for_each
 from plain import plain
 
 from explorer.codes import SUCCESS
+from explorer.kernels.event_driven import records
+from explorer.kernels.fesd.structures import FOLD, MULTIPLIER, SURFACE
 
 inputs, noting = plain("model.inputs"), plain("event_driven.step_record")
 rubbing, newton = plain("friction.coefficients"), plain("time_stepping.newton_convergence")
-dense = plain("fesd.dense_output")
+dense, continuing = plain("fesd.dense_output"), plain("fesd.continuations")
 
 
 def test_a_state_is_written_before_the_parameters():
@@ -132,3 +135,39 @@ def test_a_time_that_is_none_is_left():
         SimpleNamespace(element=None), record, None, np.array([np.nan]), np.zeros(1, int), x, x
     )
     assert (x == -1).all()
+
+
+@for_each(("p", "kind"), [(0, 0), (1, 0), (1, SURFACE), (3, MULTIPLIER), (3, FOLD)])
+def test_a_moment_is_entered_again_as_the_run_came_to_it(monkeypatch, p, kind):
+    """With the element, the choice and the inputs that the run had there; the start has none before."""
+    told = []
+    for name in ("restore", "hold_at"):
+        monkeypatch.setitem(
+            continuing.examine.__globals__, name, lambda *given, name=name: told.append((name, *given))
+        )  # fmt: skip
+
+    def enter(*given):
+        told.append(("enter", ws.element.mode.active[0].choice, *given))
+        return 77
+
+    monkeypatch.setitem(continuing.examine.__globals__, "enter", enter)
+    switches = [SimpleNamespace(kind=-1, which=-1, choice=10 + k) for k in range(6)]
+    switches[p].kind, switches[p].which = kind, 5
+    phases = SimpleNamespace(switches=switches)
+    element = SimpleNamespace(
+        mode=SimpleNamespace(active=[SimpleNamespace(choice=-1)]),
+        problem=SimpleNamespace(drive="drive", inp="inp"),
+    )
+    ws = SimpleNamespace(element=element)
+    assert continuing.examine(ws, 2.0, "x", 0.5, phases, p, 3, "found") == 77
+    before = [("restore", element, phases, p - 1)] if kind else []
+    choice = 10 + max(p - 1, 0)
+    entered = ("enter", choice, ws, 2.0, "x", 0.5, kind, 5, continuing.PICK + 3, 0, "found", 0)
+    assert told == [("hold_at", "drive", "inp", 2.0, 0.5e-9), *before, entered]
+
+
+def test_a_vector_of_records_is_annotated_by_its_own_type():
+    kinds = [kind for kind in vars(records).values() if getattr(kind, "names", None)]
+    assert len(kinds) == 18
+    for kind in kinds:
+        assert records._rows(kind) == numba.typeof(np.zeros(2, kind))

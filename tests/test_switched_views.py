@@ -218,6 +218,17 @@ def test_regions_are_shaded_and_arrows_point_along_their_field():
     assert ((along * field).sum(axis=1) > 0).all()
 
 
+@pytest.mark.parametrize(("x", "left", "right"), [((-1, 1), 4, 4), ((0, 9), 0, 9), ((-9, 0), 9, 0)])
+def test_no_arrow_stands_on_a_surface(x, left, right):
+    """There the flow has two values. Of nine columns of nine arrows, that at x = 0 is left out."""
+    split = ex.FilippovSystem("split", "x y", c=["x"], modes={"right": [1, 1], "left": [-1, 1]},
+                              start={"x": [0, 0], "t_end": 1})  # fmt: skip
+    plane = Regions(compile_switched(split), split.rho({}), np.zeros(2), 0, 1, 0.0)
+    arrows = [t for t in plane(x, (0, 1)) if t.get("fillcolor", "").endswith("0.8)")]
+    count = {t["name"]: np.isnan(t["x"]).sum() if len(t["x"]) > 1 else 0 for t in arrows}
+    assert count == {"left": 9 * left, "right": 9 * right}
+
+
 @pytest.mark.parametrize(("name", "count"), [("switched_oscillator", 2), ("glass_network", 4)])
 def test_a_legend_beside_a_run_names_two_regions_at_most(name, count):
     system = getattr(ex.models, name)()

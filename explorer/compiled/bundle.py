@@ -260,6 +260,14 @@ def smooth(expr: sp.Expr, sides: Holding | None = None) -> Expr:
     return getattr(se, type(expr).__name__)(*args)
 
 
+def slope(expr: sp.Expr, x: sp.Symbol) -> Expr:
+    """Return a derivative; of Abs, sign and the like that of their cases.
+
+    SymPy derives these as functions of complex numbers, which SymEngine cannot read.
+    """
+    return smooth(expr).diff(se.Symbol(x.name)) if expr.has(*SHARP) else expr.diff(x)
+
+
 def _whole(at: sp.Expr, u: Expr, sides: Holding | None) -> Expr:
     return se.floor(u) if sides is None else sides.whole(at, u)
 

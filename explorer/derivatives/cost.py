@@ -16,6 +16,7 @@ import numpy as np
 import sympy as sp
 
 from explorer.compiled import Bundle, Flow, Remade, Switched
+from explorer.compiled.bundle import slope
 from explorer.errors import BadModel, BadValue
 from explorer.schemes import Scheme
 from explorer.systems import System
@@ -99,7 +100,7 @@ class CompiledCost(Remade):
             variables = [system.t, *plain.states, *(sp.Symbol(k) for k in system.parameters)]
             end = measured(w, units)
             self.units = integral, end if g is None or end == integral else None
-            self._terminal = plain.outputs([w, *(w.diff(x) for x in variables)])
+            self._terminal = plain.outputs([w, *(slope(w, x) for x in variables)])
 
     def recipe(self) -> tuple[Callable[..., CompiledCost], tuple[object, ...]]:
         """Return what makes it again."""
