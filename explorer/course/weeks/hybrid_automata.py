@@ -156,7 +156,8 @@ def _frame(w: float, u: float, r: float) -> float:
     mistakes=(
         Mistake(
             "the stop for the play",
-            "This is how far the pin is from the middle of the frame. Asked is the frame.",
+            "This is how far the pin is from the middle of the frame. The question asks for the "
+            "frame.",
             lambda: lambda w, u, r: u - _frame(w, u, r),
         ),
         Mistake(
