@@ -182,7 +182,7 @@ def _frame(w: float, u: float, r: float) -> float:
         ),
         Mistake(
             "sign",
-            "Check the signs: a pin that goes to the right leaves the frame behind it, on its left.",
+            "Check the signs: a pin that goes to the right leaves the frame to its left.",
             lambda: lambda w, u, r: max(u + r, min(u - r, w)),
         ),
         Mistake(
