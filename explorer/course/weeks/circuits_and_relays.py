@@ -12,7 +12,7 @@ chapter = Chapter(
     7,
     "circuits_and_relays",
     "Circuits and relays",
-    minutes=75,
+    minutes=85,
     needs=(2, 5, 6),
     references={
         "acary-bonnefon-brogliato-2011": "circuits with ideal diodes and switches as inclusions",
@@ -20,6 +20,8 @@ chapter = Chapter(
         "johansson-1999b": "relay feedback: fast switches and slides in its cycles",
         "di-bernardo-2001": "relay feedback: cycles that slide, and how they change",
         "siconos-2019": "the diode bridge as an example of time stepping",
+        "chan-tse-1997": "the boost converter under control of its current: doublings and chaos",
+        "banerjee-chakrabarty-1998": "its maps, with borders, and their bifurcations",
     },
 )
 
@@ -58,7 +60,8 @@ def _charged(v: float, u: float, h: float, R: float, C: float) -> float:
         ),
         Mistake(
             "the wrong scheme",
-            "This is an explicit step. Asked is the implicit one, with the voltage of its end.",
+            "This is an explicit step. The question asks for the implicit one, with the voltage of "
+            "its end.",
             lambda: lambda v, u, h, R, C: max(u, v * (1 - h / (R * C))),
         ),
         Mistake(
@@ -68,7 +71,8 @@ def _charged(v: float, u: float, h: float, R: float, C: float) -> float:
         ),
         Mistake(
             "too good",
-            "This is the exact discharge. Asked is what an implicit Euler step makes of it.",
+            "This is the exact discharge. The question asks for what an implicit Euler step makes "
+            "of it.",
             lambda: lambda v, u, h, R, C: max(u, v * math.exp(-h / (R * C))),
         ),
     ),
@@ -90,12 +94,12 @@ LAG = 0.5
     mistakes=(
         Mistake(
             "the angular frequency",
-            "This is the angular frequency in rad/s. Asked is a period.",
+            "This is the angular frequency in rad/s. The question asks for a period.",
             lambda: math.sqrt(3) / LAG,
         ),
         Mistake(
             "the frequency",
-            "This is the frequency in Hz. Asked is a period.",
+            "This is the frequency in Hz. The question asks for a period.",
             lambda: math.sqrt(3) / LAG / (2 * math.pi),
         ),
         Mistake(
@@ -143,7 +147,7 @@ PEAK = 12.0
         ),
         Mistake(
             "the effective value",
-            "This is the root of the mean square. Asked is the mean.",
+            "This is the root of the mean square. The question asks for the mean.",
             lambda: PEAK / math.sqrt(2),
         ),
         Mistake(

@@ -75,8 +75,8 @@ _AT = tuple(
         ),
         Mistake(
             "the rest",
-            "This is the way from the nearest point to z, a vector of the normal cone. Asked is "
-            "the point.",
+            "This is the way from the nearest point to z, a vector of the normal cone. The "
+            "question asks for the point.",
             lambda: lambda z, radius: z - _onto_the_disc(z, radius),
         ),
         Mistake(
@@ -130,7 +130,7 @@ def _swept() -> np.ndarray:
         ),
         Mistake(
             "w for z",
-            "This is w. Asked is z.",
+            "This is w. The question asks for z.",
             lambda: M @ _solved(Q, (0, 1)) + Q,
         ),
         Mistake(
@@ -188,7 +188,8 @@ _SMALLEST, _LARGEST = 3 - 2**0.5, 3 + 2**0.5  # eigenvalues of [[4, -1], [-1, 2]
         ),
         Mistake(
             "the best step",
-            "This r converges fastest. Asked is the largest one that converges at all.",
+            "This r converges fastest. The question asks for the largest one that converges at "
+            "all.",
             lambda: 2 / (_SMALLEST + _LARGEST),
         ),
         Mistake(

@@ -41,7 +41,7 @@ def _edge(jump: float, rate: float = SPEED) -> np.ndarray:
     "The edge of a rough floor",
     answer=Array("SI units", shape=(2, 2), rtol=1e-4),
     points=3,
-    look="Nothing jumps in the state. Which f holds on each side, and how fast passes r zero?",
+    look="Nothing jumps in the state. Which f holds on each side, and how fast does r grow?",
     mistakes=(
         Mistake(
             "sign",
@@ -138,8 +138,8 @@ def _behind(shift: float = SHIFT, own: float = 1.0, e: float = E) -> float:
         ),
         Mistake(
             "unit",
-            "This is the change of the height for a change of gravity by 100 per cent. Asked is "
-            "the derivative.",
+            "This is the change of the height for a change of gravity by 100 per cent. The "
+            "question asks for the derivative.",
             lambda: G * _behind(),
         ),
         Mistake("sign", "Check the sign of the whole derivative.", lambda: -_behind()),
@@ -195,7 +195,7 @@ def _right() -> float:
         Mistake(
             "the mean of ratios",
             "This is the mean of the ratios of flights. A time that is wrong enters two flights: "
-            "asked are least squares of the times.",
+            "the question asks for least squares of the times.",
             lambda: float(np.mean(np.diff(HEARD)[1:] / np.diff(HEARD)[:-1])),
         ),
         Mistake(

@@ -41,7 +41,8 @@ V = -math.sqrt(2 * G * Y0)
         ),
         Mistake(
             "left for right limit",
-            "This is the velocity just after the impact, the right limit. Asked is the left limit.",
+            "This is the velocity just after the impact, the right limit. The question asks for "
+            "the left limit.",
             lambda: -E * V,
         ),
         Mistake(
@@ -51,7 +52,7 @@ V = -math.sqrt(2 * G * Y0)
         ),
         Mistake(
             "unit",
-            "This is the time of the landing in s. Asked is a velocity in m/s.",
+            "This is the time of the landing in s. The question asks for a velocity in m/s.",
             lambda: math.sqrt(2 * Y0 / G),
         ),
         Mistake(

@@ -41,7 +41,8 @@ SPEED = W * math.sqrt(A**2 - S**2)
         ),
         Mistake(
             "left for right limit",
-            "This is the speed after the impact. Asked is the one before it, the left limit.",
+            "This is the speed after the impact. The question asks for the one before it, the left "
+            "limit.",
             lambda: E * SPEED,
         ),
         Mistake(
@@ -85,7 +86,7 @@ def _root(lam: float, mu: float, m: int) -> float:
     mistakes=(
         Mistake(
             "the root",
-            "This is the square root of the point. Asked is the point.",
+            "This is the square root of the point. The question asks for the point.",
             lambda: lambda lam, mu: _root(lam, mu, 2),
         ),
         Mistake(
@@ -133,7 +134,8 @@ PRODUCT = LEFT**2 * abs(RIGHT)
     mistakes=(
         Mistake(
             "the whole cycle",
-            "This is the logarithm over the whole cycle. Asked is the mean in an iterate.",
+            "This is the logarithm over the whole cycle. The question asks for the mean in an "
+            "iterate.",
             lambda: math.log(PRODUCT),
         ),
         Mistake(

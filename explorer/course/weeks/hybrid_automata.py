@@ -43,12 +43,12 @@ def _cools(a: float = A) -> float:
     mistakes=(
         Mistake(
             "half of it",
-            "For so long the heater is on. A period has the pause, too.",
+            "This is how long the heater is on. A period has the pause, too.",
             _heats,
         ),
         Mistake(
             "the other half",
-            "For so long the heater is off. A period has the heating, too.",
+            "This is how long the heater is off. A period has the heating, too.",
             _cools,
         ),
         Mistake(
@@ -68,7 +68,7 @@ def _cools(a: float = A) -> float:
         ),
         Mistake(
             "off by one event",
-            "So long it takes for four switches. How many does a period have?",
+            "This is how long four switches take. How many does a period have?",
             lambda: 2 * (_heats() + _cools()),
         ),
         Mistake(
@@ -106,7 +106,7 @@ FIRST = math.sqrt(2 * Y0 / G)
         ),
         Mistake(
             "half flights",
-            "A flight goes up and down: only its half is in your sum.",
+            "A flight goes up and down: your sum has only half of each flight.",
             lambda: FIRST / (1 - E),
         ),
         Mistake(
@@ -121,7 +121,7 @@ FIRST = math.sqrt(2 * Y0 / G)
         ),
         Mistake(
             "off by one event",
-            "So long it takes after the first impact for a ball dropped from the next height.",
+            "This is the time of a ball that is dropped from where the first rebound reaches.",
             lambda: E * FIRST * (1 + E) / (1 - E),
         ),
         Mistake(
@@ -156,7 +156,8 @@ def _frame(w: float, u: float, r: float) -> float:
     mistakes=(
         Mistake(
             "the stop for the play",
-            "This is how far the pin is from the middle of the frame. Asked is the frame.",
+            "This is how far the pin is from the middle of the frame. The question asks for the "
+            "frame.",
             lambda: lambda w, u, r: u - _frame(w, u, r),
         ),
         Mistake(
@@ -181,7 +182,7 @@ def _frame(w: float, u: float, r: float) -> float:
         ),
         Mistake(
             "sign",
-            "Check the signs: a pin that goes to the right pulls the frame by its left lag, u - r.",
+            "Check the signs: a pin that goes to the right leaves the frame to its left.",
             lambda: lambda w, u, r: max(u + r, min(u - r, w)),
         ),
         Mistake(

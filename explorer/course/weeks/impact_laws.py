@@ -51,7 +51,7 @@ G, Y0, E = 9.81, 1.5, 0.75
         ),
         Mistake(
             "unit",
-            "This is the share of the height, a pure number. Asked is a height in m.",
+            "This is the share of the height, a pure number. The question asks for a height in m.",
             lambda: E**6,
         ),
         Mistake(
@@ -62,7 +62,7 @@ G, Y0, E = 9.81, 1.5, 0.75
         ),
         Mistake(
             "a time",
-            "This is how long the flight lasts in s. Asked is how high it goes.",
+            "This is how long the flight lasts in s. The question asks for how high it goes.",
             lambda: 2 * E**3 * math.sqrt(2 * Y0 / G),
         ),
         Mistake(

@@ -41,7 +41,8 @@ def _speed(alpha: float = ALPHA, gain: float = 4.0, gamma: float = GAMMA) -> flo
     mistakes=(
         Mistake(
             "left for right limit",
-            "This is the speed before an impact, the left limit. Asked is the one after it.",
+            "This is the speed before an impact, the left limit. The question asks for the one "
+            "after it.",
             lambda: _speed() / math.cos(2 * ALPHA),
         ),
         Mistake(
@@ -56,7 +57,7 @@ def _speed(alpha: float = ALPHA, gain: float = 4.0, gamma: float = GAMMA) -> flo
         ),
         Mistake(
             "unit",
-            "This is the speed of the hub in m/s. Asked is the angular velocity.",
+            "This is the speed of the hub in m/s. The question asks for the angular velocity.",
             lambda: LENGTH * _speed(),
         ),
         Mistake(
@@ -119,7 +120,8 @@ def _impacts(kept: float = KEPT, part: float = 0.01) -> float:
         ),
         Mistake(
             "unit",
-            "After so many impacts one part in a thousand is left. Asked is one per cent.",
+            "After so many impacts one part in a thousand is left. The question asks for one per "
+            "cent.",
             lambda: _impacts(part=1e-3),
         ),
         Mistake("sign", "A number of impacts is positive.", lambda: -_impacts()),

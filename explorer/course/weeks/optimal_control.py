@@ -101,7 +101,8 @@ def _price(drag: float = DRAG, mass: float = MASS) -> float:
         ),
         Mistake(
             "by the push",
-            "This is the derivative by an acceleration, in s/(m/s²). Asked is that by the force.",
+            "This is the derivative by an acceleration, in s/(m/s²). The question asks for that by "
+            "the force.",
             lambda: _price(mass=1),
         ),
         Mistake(
@@ -122,8 +123,8 @@ def _price(drag: float = DRAG, mass: float = MASS) -> float:
         ),
         Mistake(
             "unit",
-            "This is what the motor would save if its force grew by 100 per cent, in s. Asked is "
-            "the derivative, in s/N.",
+            "This is what the motor would save if its force grew by 100 per cent, in s. The "
+            "question asks for the derivative, in s/N.",
             lambda: FORCE * _price(),
         ),
         Mistake(

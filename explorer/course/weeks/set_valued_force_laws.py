@@ -40,7 +40,7 @@ def _held(alpha: float) -> float:
     1,
     "The force that holds a block",
     answer=Function("N", at=((0.2,), (0.4,), (0.6,), (1.0,)), form="answer_1(alpha)"),
-    look="Two cases: the block stays, or it slides. Which force does each of them need?",
+    look="Two cases: the block stays, or it slides. Which friction force belongs to each of them?",
     mistakes=(
         Mistake(
             "the bound for the force",
@@ -97,7 +97,7 @@ _STICKS, _SLIDES = cycle(**_BELT)
         ),
         Mistake(
             "the slide",
-            "This is how long it slides. Asked is how long it sticks.",
+            "This is how long it slides. The question asks for how long it sticks.",
             lambda: _SLIDES,
         ),
         Mistake(
@@ -154,7 +154,7 @@ def _step(v: float, h: float) -> float:
         ),
         Mistake(
             "the impulse for the velocity",
-            "This is what friction takes away in the step. Asked is what is left.",
+            "This is what friction takes away in the step. The question asks for what is left.",
             lambda: lambda v, h: v - _step(v, h),
         ),
         Mistake(

@@ -55,7 +55,7 @@ def _mirrored(x: float, y: float, cx: float, cy: float, R: float) -> tuple[float
         returns=2,
     ),
     points=3,
-    look="Two cases: the point is in the disc, or it is outside. Which point of the disc is next?",
+    look="Two cases: the point is in the disc, or it is outside. Which point of it is nearest?",
     mistakes=(
         Mistake(
             "always on the rim",
@@ -153,7 +153,7 @@ M, V, E, H, G = 0.5, 2.0, 0.6, 0.01, 9.81
         ),
         Mistake(
             "a force",
-            "This is the mean force of the step, in N. Asked is its integral.",
+            "This is the mean force of the step, in N. The question asks for its integral.",
             lambda: M * ((1 + E) * V + G * H) / H,
         ),
         Mistake(
