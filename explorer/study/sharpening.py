@@ -61,7 +61,7 @@ class Sharpening:
     ----------
     system : MechanicalSystem, HybridSystem or another that a scheme takes
     scheme : Scheme, its class or name, optional
-        By default ``EventDriven(method="dop853")`` where it takes the system.
+        By default `EventDriven` where it takes the system.
     over : dict
         One parameter by name, and from where to where it goes: ``{"omega": (2, 3)}``.
     section : Section, optional

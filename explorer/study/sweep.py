@@ -56,8 +56,8 @@ def sweep(
     ----------
     system : MechanicalSystem, HybridSystem or another that a scheme takes
     scheme : Scheme, its class, or its name
-        By default ``EventDriven(method="dop853")`` where it takes the system: its kernel runs many
-        members in one call, without a record. Other schemes run one by one.
+        By default `EventDriven` where it takes the system: its kernel runs many members in one
+        call, without a record. Other schemes run one by one.
     over : dict
         Values (k,) of each axis by name: a parameter, or a start "q0.x", "v0.x" or "x0.x" of a
         coordinate or state x. Several axes span their outer product. A tuple of names takes rows
@@ -134,12 +134,8 @@ def check_executor(executor: object) -> None:
     )
 
 
-def usual(system: System) -> Scheme | None:
-    """Return what runs many members: of the event-driven methods that with the longest steps.
-
-    At the default tolerances a run of order 8 takes a half of the time of one of order 5.
-    """
-    return EventDriven(method="dop853") if EventDriven.fits(system) else None
+def usual(system: System) -> type[Scheme] | None:
+    return EventDriven if EventDriven.fits(system) else None
 
 
 def _observed(observe: Observe) -> tuple[Section | None, bool]:
