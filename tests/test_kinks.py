@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
+import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loops import for_each
 
 import explorer as ex
+from explorer.compiled.bundle import smooth
+from explorer.systems.energies import set_energies
+from explorer.systems.kinks import slope
 
 PERIOD = 1.5 * np.pi
 
@@ -151,3 +157,60 @@ def test_forces_at_a_kink_are_those_of_the_side_of_the_rates():
     np.testing.assert_allclose(run.lam[:row, 0], 1.0, rtol=1e-12)
     np.testing.assert_allclose(run.lam[row:, 0], 3.0, rtol=1e-12)
     np.testing.assert_allclose(run.rates[:, 2], run.lam[:, 0], rtol=1e-12)
+
+
+# -- derivatives of such formulas ---------------------------------------------------------------------
+
+X, A = sp.symbols("x a")
+SHARP = [
+    "abs(x)", "sign(x)*x**2", "floor(x)*x", "ceiling(x)*x", "Mod(x**2, a)", "Max(x, a*x**2, 1)", "Min(0, x**3)*a",
+    "Heaviside(x)*x", "Piecewise((x**2, x > 0), (a*x, True))", "sqrt(abs(x))", "abs(sin(a*abs(x)))", "exp(-abs(x - a))/a",
+]  # fmt: skip
+
+
+@functools.cache
+def compiled(text):
+    """Return a formula and its derivatives by x and a, as functions of both."""
+    formula = sp.sympify(text)
+    return [sp.lambdify([X, A], f) for f in (formula, slope(formula, X), slope(formula, A))]
+
+
+@given(text=st.sampled_from(SHARP), x=st.floats(-2, 2), a=st.floats(0.3, 2))
+@settings(max_examples=300, deadline=None)
+def test_the_derivative_of_a_formula_with_kinks_is_its_difference_quotient(text, x, a):
+    """Where the formula is nearly straight over the three points: no kink lies between."""
+    value, *slopes = compiled(text)
+    for found, (dx, da) in zip(slopes, ((1e-5, 0), (0, 1e-5)), strict=True):
+        low, here, high = (float(value(x + s * dx, a + s * da)) for s in (-1, 0, 1))
+        if abs(high - 2 * here + low) < 1e-8:
+            quotient = (high - low) / 2e-5
+            assert float(found(x, a)) == pytest.approx(quotient, abs=1e-4 * (1 + abs(quotient)))
+
+
+def test_a_potential_may_have_a_kink():
+    """V = |x|: a parabola on each side, of period 4 v0."""
+    system = ex.MechanicalSystem("valley", q="x")
+    set_energies(system, "v_x**2/2", "abs(x)")
+    system.start(q=[0.0], v=[0.5], t_end=5.0)
+    run = ex.simulate(system, ex.EventDriven())
+    s = 5.0 % 2
+    exact = (0.5 * s - s**2 / 2) if s < 1 else -(0.5 * (s - 1) - (s - 1) ** 2 / 2)
+    assert run.q[-1, 0] == pytest.approx(exact, abs=1e-8)
+    assert run.energy == pytest.approx(0.125, abs=1e-8)
+
+
+def test_what_is_observed_may_have_a_kink():
+    """|cos(sqrt(k) t)| is fitted; SymEngine ends the process where it is given SymPy's derivative."""
+    system = ex.MechanicalSystem(
+        "swing", q="x", params={"k": ex.Param(1.2, 0.1, 3)}, force=["-k*x"]
+    )
+    system.start(q=[1.0], v=[0.0], t_end=6.0)
+    t = np.linspace(0.2, 5.8, 29)
+    found = ex.fit(system, t, np.abs(np.cos(t)), observe="abs(x)", wrt=["k"], progress=False)
+    assert found.parameters["k"] == pytest.approx(1.0, abs=1e-7)
+
+
+@for_each("formula", [sp.re(X), sp.Abs(X).diff(X), sp.sign(X).diff(X), sp.Mod(X, 1).diff(X)])
+def test_what_symengine_cannot_read_is_refused_and_never_given_to_it(formula):
+    with pytest.raises(ex.BadModel, match="cannot be compiled"):
+        smooth(formula)

@@ -31,6 +31,14 @@ __all__ = ["FUNCTION", "Bundle", "Expr", "Neighbours", "Recorded", "Values", "sm
 Expr: TypeAlias = se.Basic  # an expression or a symbol of SymEngine
 
 _TAKEN = re.compile(r"x\d+\Z")
+_UNREADABLE = (
+    sp.re,
+    sp.im,
+    sp.arg,
+    sp.conjugate,
+    sp.Derivative,
+    sp.Subs,
+)  # crash SymEngine
 FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _NUMBER: Any = ctypes.c_double.from_buffer  # three times as fast as an array's own `ctypes`
 
@@ -225,8 +233,16 @@ def smooth(expr: sp.Expr, sides: Holding | None = None) -> Expr:
     expr : sympy expression
     sides : Sides, optional
         Which side of a surface a case may be held to; see `explorer.compiled.sides`.
+
+    Raises
+    ------
+    BadModel
+        Parts of complex numbers, or derivatives that SymPy has not found.
     """
-    if not expr.has(*SHARP):
+    sharp = expr.has(*SHARP)
+    if isinstance(expr, _UNREADABLE) or (not sharp and expr.has(*_UNREADABLE)):
+        raise BadModel(f"A formula cannot be compiled: {expr}.")
+    if not sharp:
         return se.sympify(expr)
     if isinstance(expr, sp.Piecewise):
         return se.Piecewise(*((smooth(f, sides), _condition(when, sides)) for f, when in expr.args))
@@ -258,14 +274,6 @@ def smooth(expr: sp.Expr, sides: Holding | None = None) -> Expr:
     if isinstance(expr, sp.ceiling):
         return -_whole(-expr.args[0], -u, sides)
     return getattr(se, type(expr).__name__)(*args)
-
-
-def slope(expr: sp.Expr, x: sp.Symbol) -> Expr:
-    """Return a derivative; of Abs, sign and the like that of their cases.
-
-    SymPy derives these as functions of complex numbers, which SymEngine cannot read.
-    """
-    return smooth(expr).diff(se.Symbol(x.name)) if expr.has(*SHARP) else expr.diff(x)
 
 
 def _whole(at: sp.Expr, u: Expr, sides: Holding | None) -> Expr:

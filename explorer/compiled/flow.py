@@ -44,7 +44,7 @@ _MOST, _FEW = 200, 12  # coordinates; modes compiled at once: others when a run 
 
 
 def _smoothed(formulas: Sequence[sp.Expr], sides: Sides | None = None) -> list[Expr]:
-    return [f if isinstance(f, se.Basic) else smooth(sp.sympify(f), sides) for f in formulas]
+    return [smooth(sp.sympify(f), sides) for f in formulas]
 
 
 class Flow(Remade):

@@ -168,9 +168,7 @@ class Switched(Drivable, Remade):
 
     def outputs(self, formulas: Sequence[sp.Expr]) -> Bundle:
         """Compile formulas of t, states and parameters to one native function."""
-        return self._bundle(
-            [f if isinstance(f, se.Basic) else smooth(sp.sympify(f)) for f in formulas]
-        )
+        return self._bundle([smooth(sp.sympify(f)) for f in formulas])
 
     def input(self, rho: Reals) -> np.ndarray:
         """Return a fresh input vector with zero state."""

@@ -12,6 +12,7 @@ import numpy as np
 import sympy as sp
 
 from explorer.systems import HybridSystem
+from explorer.systems.kinks import slope
 
 __all__ = ["Guards", "lifted"]
 
@@ -31,7 +32,7 @@ def lifted(system: HybridSystem, t: float, x: np.ndarray, rho: Mapping[str, floa
     if "lift" not in system.made:
         gap, rate, _ = system.contact
         given = [system.t, *system.x, *map(sp.Symbol, system.parameters)]
-        along = [[f.diff(s) for s in system.x] for f in (gap, rate)]
+        along = [[slope(f, s) for s in system.x] for f in (gap, rate)]
         system.made["lift"] = sp.lambdify(given, [sp.Matrix([gap, rate]), sp.Matrix(along)])
     found = system.made["lift"](t, *x, *(rho[k] for k in system.parameters))
     value, slope = np.asarray(found[0], float).ravel(), np.asarray(found[1], float)

@@ -11,6 +11,7 @@ from explorer.arguments import items
 from explorer.control.algebraic import Relation
 from explorer.errors import BadValue, NotApplicable, suggest
 from explorer.systems import FilippovSystem, HybridSystem, MechanicalSystem, StepSystem, System
+from explorer.systems.kinks import slope
 from explorer.transcription.contact_formulas import obstacle as contact_obstacle
 from explorer.transcription.modes import obstacle
 from explorer.types import Settings
@@ -144,13 +145,13 @@ def check_bounds(
         behind = set()
     for name, (low, high) in bounds.items():
         u = sp.Symbol(name)
-        slope = running.diff(u)
-        if u in slope.free_symbols or u in behind:
+        rise = slope(running, u)
+        if u in rise.free_symbols or u in behind:
             continue
-        ends = {"lower": (low, slope.is_negative), "upper": (high, slope.is_positive)}
+        ends = {"lower": (low, rise.is_negative), "upper": (high, rise.is_positive)}
         open_ = [end for end, (bound, held) in ends.items() if np.isinf(bound) and not held]
         if open_:
-            how = "linear in it" if slope else "independent of it"
+            how = "linear in it" if rise else "independent of it"
             raise BadValue(
                 f"The control {name!r} has no {' and no '.join(open_)} bound, and the running cost "
                 f"is {how}, so it may grow without limit. Give bounds={{{name!r}: (low, high)}}, "

@@ -26,6 +26,7 @@ from explorer.results.event import KINDS
 from explorer.results.solution import Solution
 from explorer.runs.event_driven.changes import held_beside
 from explorer.runs.event_driven.columns import active_of
+from explorer.systems.kinks import slopes
 
 __all__ = ["solve_complex"]
 
@@ -69,15 +70,14 @@ class _Replay:
             )
         self.args = [system.t, *flow.states, *(sp.Symbol(k) for k in system.parameters)]
         if self.mechanical:
-            q, v = flow.states[: flow.n], flow.states[flow.n :]
-            contacts = system.contacts
+            q, v, contacts = flow.states[: flow.n], flow.states[flow.n :], system.contacts
             gap = sp.Matrix([c.gap for c in contacts] or [0])
-            speed = gap.jacobian(q) * sp.Matrix(v) + gap.diff(system.t)
+            speed = slopes(gap, q) * sp.Matrix(v) + slopes(gap, [system.t])
             if flow.rough:  # behind the normals, the tangents
                 speed = speed.col_join(sp.Matrix([contacts[k].slip for k in flow.rough]))
             phi = sp.Matrix([c.phi for c in system.constraints])
             if flow.n_phi:
-                rate = phi.jacobian(q) * sp.Matrix(v) + phi.diff(system.t)
+                rate = slopes(phi, q) * sp.Matrix(v) + slopes(phi, [system.t])
                 speed = speed[: flow.rows - flow.n_phi, :].col_join(rate)
             self.phi = self.native(list(phi))
             known = {sp.Symbol(name): force for name, force in flow.forces.items()}
@@ -89,8 +89,8 @@ class _Replay:
             }
             laws = [dict(c.reset or ()) for c in contacts]
             self.laws = {k: self.native([*law.values()]) for k, law in enumerate(laws) if law}
-            G = speed.jacobian(v)
-            gamma = speed.jacobian(q) * sp.Matrix(v) + speed.diff(system.t)
+            G = slopes(speed, v)
+            gamma = slopes(speed, q) * sp.Matrix(v) + slopes(speed, [system.t])
             self.mass = self.native(list(system.mass))  # type: ignore[attr-defined]
             self.force = self.native(list(system.force))  # type: ignore[attr-defined]
             self.gap, self.G = self.native(list(gap)), self.native(list(G))

@@ -16,12 +16,12 @@ import numpy as np
 import sympy as sp
 
 from explorer.compiled import Bundle, Flow, Remade, Switched
-from explorer.compiled.bundle import slope
 from explorer.errors import BadModel, BadValue
 from explorer.schemes import Scheme
 from explorer.systems import System
 from explorer.systems.driving import along
 from explorer.systems.expressions import expression
+from explorer.systems.kinks import slope
 from explorer.systems.units import measured, product, symbol_units
 from explorer.types import Formulas, Value
 

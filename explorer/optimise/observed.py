@@ -11,6 +11,7 @@ from explorer.errors import BadModel, BadValue
 from explorer.optimise.search import Search
 from explorer.results.solution import Solution
 from explorer.systems.expressions import expression
+from explorer.systems.kinks import slope
 from explorer.types import Value
 
 __all__ = ["Observed"]
@@ -31,7 +32,7 @@ class Observed:
             raise BadValue(str(error)) from None
         by = [*(s.name for s in self.flow.states), *system.parameters]
         self.bundle = self.flow.outputs(
-            [part for f in self.formulas for part in (f, *(f.diff(sp.Symbol(b)) for b in by))]
+            [part for f in self.formulas for part in (f, *(slope(f, sp.Symbol(b)) for b in by))]
         )
         self.width = 1 + len(by)
 

@@ -21,6 +21,7 @@ import sympy as sp
 
 from explorer.errors import NotApplicable
 from explorer.systems import HybridSystem, MechanicalSystem
+from explorer.systems.kinks import slope
 
 __all__ = ["contact_modes", "obstacle"]
 
@@ -116,15 +117,15 @@ def _build(system: MechanicalSystem) -> HybridSystem:
 
     def rate(formula: sp.Expr) -> sp.Expr:
         """d/dt without the accelerations."""
-        along = sum((formula.diff(a) * b for a, b in zip(q, v, strict=True)), sp.S.Zero)
-        return along + formula.diff(t)
+        along = sum((slope(formula, a) * b for a, b in zip(q, v, strict=True)), sp.S.Zero)
+        return along + slope(formula, t)
 
     for contact in system.contacts:
         gap = sp.sympify(contact.gap)
-        G = sp.Matrix([[gap.diff(a) for a in q]])
+        G = sp.Matrix([[slope(gap, a) for a in q]])
         gap_dot = rate(gap)
         rows, bias = G, sp.Matrix([rate(gap_dot)])
-        offset = sp.Matrix([gap.diff(t)])
+        offset = sp.Matrix([slope(gap, t)])
         if contact.slip is None:
             (lam,), v_dot = equations.closed(rows, rows.T, bias)
             _, after = equations.impact(rows, rows.T, offset)
@@ -133,7 +134,7 @@ def _build(system: MechanicalSystem) -> HybridSystem:
             _watch(hybrid, "closed", lam, "open", "liftoff")
             continue
         slip = sp.sympify(contact.slip)
-        H = sp.Matrix([[slip.diff(a) for a in v]])
+        H = sp.Matrix([[slope(slip, a) for a in v]])
         mu = sp.sympify(contact.mu)
         both = rows.col_join(H)
         bias2 = bias.col_join(sp.Matrix([rate(slip)]))

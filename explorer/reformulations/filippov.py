@@ -23,6 +23,7 @@ from explorer.reformulations.active_modes import Modes, coupled, modes_of
 from explorer.reformulations.multilinear import Rates, degree
 from explorer.reformulations.sliding import Slide, slides
 from explorer.systems import HybridSystem, StepSystem
+from explorer.systems.kinks import slope
 from explorer.types import Plain
 
 __all__ = ["ActiveSets", "active_sets", "filippov", "obstacle"]
@@ -153,7 +154,7 @@ class _Builder:
         flow = [sp.expand_mul(f) for f in self.system.f]
         return [
             sp.expand_mul(
-                c.diff(self.system.t)
+                slope(c, self.system.t)
                 + sum((g * f for g, f in zip(row, flow, strict=True)), sp.S.Zero)
             )
             for c, row in zip(self.c, self.gradients, strict=True)
@@ -162,7 +163,7 @@ class _Builder:
     @cached_property
     def gradients(self) -> list[list[sp.Expr]]:
         """Of each function its derivatives by each state."""
-        return [[c.diff(x) for x in self.system.x] for c in self.c]
+        return [[slope(c, x) for x in self.system.x] for c in self.c]
 
     @property
     def coupled(self) -> bool:
@@ -297,7 +298,7 @@ class _Builder:
         after = (*signs[:j], side, *signs[j + 1 :])
 
         def determinant(on: Sequence[int]) -> sp.Expr:
-            rows = [[self.rates[i].diff(self.alphas[m]) for m in on] for i in on]
+            rows = [[slope(self.rates[i], self.alphas[m]) for m in on] for i in on]
             return sp.Matrix(rows).det(method="berkowitz").xreplace(slide.alpha)
 
         attracts = -determinant(near) * determinant([i for i in near if i != j])

@@ -43,6 +43,7 @@ import numpy as np
 import sympy as sp
 
 from explorer.systems import Contact, HybridSystem, MechanicalSystem, StepSystem
+from explorer.systems.kinks import slope
 
 __all__ = ["FrozenContact", "FrozenSystem", "time_freezing"]
 
@@ -161,9 +162,9 @@ def _singular(system: MechanicalSystem) -> bool:
 
 def _directions(system: MechanicalSystem, contact: Contact) -> list[sp.Matrix]:
     """Return the normal of a contact, and the direction in which it slips, if it has friction."""
-    directions = [sp.Matrix([contact.gap.diff(q) for q in system.q])]
+    directions = [sp.Matrix([slope(contact.gap, q) for q in system.q])]
     if contact.slip is not None:
-        directions.append(sp.Matrix([contact.slips[0].diff(v) for v in system.v]))
+        directions.append(sp.Matrix([slope(contact.slips[0], v) for v in system.v]))
     return directions
 
 
@@ -229,10 +230,10 @@ def _freeze(system: MechanicalSystem) -> FrozenSystem:
 
     touching = []
     for contact in system.contacts:
-        normal = sp.Matrix([contact.gap.diff(x) for x in system.q])
+        normal = sp.Matrix([slope(contact.gap, x) for x in system.q])
         along = sp.zeros(n, 1)
         if contact.slip is not None:
-            along = sp.Matrix([contact.slips[0].diff(x) for x in system.v])
+            along = sp.Matrix([slope(contact.slips[0], x) for x in system.v])
         touching.append((contact, normal, along))
     columns = [system.force, *(x for _, normal, along in touching for x in (normal, along))]
     solved = [now(x) for x in _solve(system.mass, columns)]
@@ -241,7 +242,7 @@ def _freeze(system: MechanicalSystem) -> FrozenSystem:
     switched = []
     for k, (contact, normal, _) in enumerate(touching):
         gap, here = now(contact.gap), frozen.x[2 * n + k]
-        gap_dot = (now(normal).T * v)[0] + now(contact.gap.diff(system.t))
+        gap_dot = (now(normal).T * v)[0] + now(slope(contact.gap, system.t))
         opened = frozen.switch(gap + here, name=f"{contact.name}: gap")
         rising = frozen.switch(gap_dot, name=f"{contact.name}: gap'")
         switched.append((gap, gap_dot, opened, rising))

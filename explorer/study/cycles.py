@@ -26,6 +26,7 @@ from explorer.study.near_misses import Miss, NearMisses
 from explorer.study.trace import Options, Special, other_side
 from explorer.systems import HybridSystem, System
 from explorer.systems.expressions import expression
+from explorer.systems.kinks import slope
 from explorer.types import Value
 
 __all__ = ["Cycle", "Cycles", "Shot", "cycle_of"]
@@ -114,7 +115,7 @@ class Cycles:
         if period is None:
             return None, None
         formula = self.count * expression(period, self.system.symbols(state=False), "period")
-        return formula, formula.diff(sp.Symbol(self.parameter))
+        return formula, slope(formula, sp.Symbol(self.parameter))
 
     def _of_rho(self, formula: sp.Expr) -> float:
         values = zip(self.system.parameters, self.rho.tolist(), strict=True)

@@ -28,6 +28,7 @@ from explorer.systems import (
     StepSystem,
     System,
 )
+from explorer.systems.kinks import slope
 
 __all__ = ["Equilibria", "Rest", "formulas_of"]
 
@@ -282,7 +283,8 @@ def formulas_of(
         gaps = [(c.name, sp.sympify(c.gap)) for c in system.contacts]
         q = [sp.Symbol(str(name)) for name in system._state_names()[: len(system.coordinates)]]
         f = [
-            sp.sympify(e) + sum((b * g.diff(s) for b, (_, g) in zip(a, gaps, strict=True)), sp.S(0))
+            sp.sympify(e)
+            + sum((b * slope(g, s) for b, (_, g) in zip(a, gaps, strict=True)), sp.S(0))
             for e, s in zip(system.force, q, strict=True)
         ]
         return f, gaps, a

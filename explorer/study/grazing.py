@@ -33,6 +33,7 @@ from explorer.study.branch import Branch, BranchPoint
 from explorer.study.cycles import Cycles, cycle_of
 from explorer.study.near_misses import Miss, guards_of
 from explorer.systems import HybridSystem, StepSystem
+from explorer.systems.kinks import slope
 
 __all__ = ["Grazing", "grazing"]
 
@@ -258,8 +259,8 @@ def _guard(problem: Cycles, name: str) -> Callable[..., tuple[np.ndarray, float,
     rho = [sp.Symbol(s) for s in system.parameters]
     g, given_side = next((q[3], q[2]) for q in guards_of(system) if q[0] == name)
     value = sp.lambdify([system.t, x, rho], g)
-    slopes = sp.lambdify([system.t, x, rho], [g.diff(s) for s in x])
-    by_p = sp.lambdify([system.t, x, rho], g.diff(rho[problem.place]))
+    slopes = sp.lambdify([system.t, x, rho], [slope(g, s) for s in x])
+    by_p = sp.lambdify([system.t, x, rho], slope(g, rho[problem.place]))
 
     def at(t: float, state: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, float, int]:
         side = given_side or (1 if value(t, state, r) > 0 else -1)

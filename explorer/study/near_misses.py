@@ -11,6 +11,7 @@ import sympy as sp
 
 from explorer.results.solution import Solution
 from explorer.systems import HybridSystem, LagrangianSystem, StepSystem, System
+from explorer.systems.kinks import slope
 
 __all__ = ["Miss", "NearMisses", "guards_of"]
 
@@ -65,8 +66,8 @@ class NearMisses:
         t = self.system.t
         given = [t, self.states, self.rho]
         dx = [sp.Symbol(f"d_{k}") for k in range(len(self.states))]
-        rate = g.diff(t) + sum(
-            (g.diff(s) * d for s, d in zip(self.states, dx, strict=True)), sp.Integer(0)
+        rate = slope(g, t) + sum(
+            (slope(g, s) * d for s, d in zip(self.states, dx, strict=True)), sp.Integer(0)
         )
         return _Guard(
             name,

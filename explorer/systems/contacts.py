@@ -11,6 +11,7 @@ from explorer.arguments import Checked
 from explorer.errors import BadModel, suggest
 from explorer.systems.compliance import split
 from explorer.systems.expressions import Aliases, expression, text
+from explorer.systems.kinks import slope
 from explorer.systems.moving import Moving
 from explorer.types import Formula, Plain, Value
 
@@ -176,7 +177,7 @@ def _linear(slips: list[sp.Expr], v: tuple[sp.Symbol, ...], what: str) -> None:
             f"{what} has {len(slips)} directions; friction acts along one line, or in the plane of "
             "two orthogonal ones."
         )
-    along = sp.Matrix([[s.diff(x) for x in v] for s in slips])
+    along = sp.Matrix([[slope(s, x) for x in v] for s in slips])
     for slip, row in zip(slips, along.tolist(), strict=True):
         if not any(row):
             raise BadModel(f"{what} = {slip} depends on no velocity; it is a velocity in m/s.")

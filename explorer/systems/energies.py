@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from explorer.errors import BadModel
 from explorer.systems.expressions import expression
+from explorer.systems.kinks import slope
 from explorer.systems.mechanical import MechanicalSystem
 from explorer.types import FormulaVector, Value
 
@@ -54,8 +55,8 @@ def set_energies(
             f"potential of '{system.name}' depends on {min(map(str, moving))!r}; a potential "
             "energy depends on coordinates and parameters. What a velocity causes is a force."
         )
-    momenta = [T.diff(x) for x in v]
-    M = [[p.diff(x) for x in v] for p in momenta]
+    momenta = [slope(T, x) for x in v]
+    M = [[slope(p, x) for x in v] for p in momenta]
     for x, row in zip(v, M, strict=True):
         if any(entry.free_symbols & set(v) for entry in row):
             raise BadModel(
@@ -76,10 +77,10 @@ def set_energies(
     system.mass = M
     system.force = [
         Q
-        + T.diff(x)
-        - V.diff(x)
-        - sum((p.diff(y) * w for y, w in zip(q, v, strict=True)), p.diff(t))
+        + slope(T, x)
+        - slope(V, x)
+        - sum((slope(p, y) * w for y, w in zip(q, v, strict=True)), slope(p, t))
         for Q, x, p in zip(others, q, momenta, strict=True)
     ]
-    if V.diff(t) == 0 and V != 0:
+    if slope(V, t) == 0 and V != 0:
         system.potential = V

@@ -20,6 +20,7 @@ from explorer.systems.constraints import Change, Constraint, changes, force_name
 from explorer.systems.contacts import Contact, law
 from explorer.systems.contacts import checked as checked_contact
 from explorer.systems.expressions import check_name, expression, text
+from explorer.systems.kinks import slope
 from explorer.systems.record import Record, checked
 from explorer.types import Formula, FormulaMatrix, FormulaVector, Plain, Value
 
@@ -112,7 +113,7 @@ class LagrangianSystem(System):
             read = replace(read, reset=behind)
             if given != 0:
                 own = multiplier(label)
-                read = replace(read, compliance=given.diff(own))
+                read = replace(read, compliance=slope(given, own))
                 if read.compliance.free_symbols & {*lam} or given != read.compliance * own:
                     gives[k] = given
             if contact.e is None and read.slip is None and read.compliance == 0:

@@ -17,6 +17,7 @@ from explorer.errors import BadModel, BadValue, suggest
 from explorer.parameters import Param, number
 from explorer.systems import display
 from explorer.systems.expressions import Names, check_name, expression, text
+from explorer.systems.kinks import slope
 from explorer.systems.sketch import Shape
 from explorer.systems.state_space import StateSpaceSystem
 from explorer.types import FormulaVector, Plain, Settings, Value
@@ -283,9 +284,9 @@ class MapSystem(StateSpaceSystem):
 
     def _slope(self, formula: sp.Expr, slopes: Mapping[sp.Symbol, sp.Matrix]) -> sp.Matrix:
         """Return the derivative of a formula by the state (1, n), those of named ones given."""
-        found = sp.Matrix([[formula.diff(x) for x in self.x]])
+        found = sp.Matrix([[slope(formula, x) for x in self.x]])
         for symbol in formula.free_symbols & {*slopes}:
-            found += formula.diff(symbol) * slopes[symbol]
+            found += slope(formula, symbol) * slopes[symbol]
         return found
 
     def inputs(self, *args: object, **kwargs: object) -> tuple[sp.Symbol, ...]:

@@ -23,6 +23,7 @@ from explorer.systems.arrays import by_name, matrix, vector
 from explorer.systems.constraints import Constraint, as_plain
 from explorer.systems.contacts import Contact, written
 from explorer.systems.expressions import expression, names_of, text
+from explorer.systems.kinks import slope
 from explorer.systems.lagrangian import LagrangianSystem
 from explorer.systems.record import Record, listed
 from explorer.systems.sketch import Shape
@@ -205,7 +206,7 @@ class MechanicalSystem(LagrangianSystem):
                 return None
             uses = [place[x] for x in inside]
             for j in {*reached[i], *(k for k in uses if k < i)}:
-                if sp.expand(f.diff(self.q[j]) - F[j].diff(q)) != 0:
+                if sp.expand(slope(f, self.q[j]) - slope(F[j], q)) != 0:
                     return None
             for k in uses:
                 reached[k].append(i)
@@ -226,7 +227,7 @@ class MechanicalSystem(LagrangianSystem):
         label = spring.name or f"spring {len(self.springs) + 1}"
         what = f"elongation of {label!r}"
         u = expression(spring.elongation, self.symbols(), what, self._replace)
-        along = [u.diff(q) for q in self.q]
+        along = [slope(u, q) for q in self.q]
         if not any(along) or any(g.free_symbols & {*self.q, *self.v, self.t} for g in along):
             raise BadModel(f"{what} = {u} must be linear in the coordinates, such as 'q2 - q1'.")
         if u.free_symbols & {*self.v, self.t}:

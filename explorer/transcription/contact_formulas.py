@@ -15,6 +15,7 @@ import sympy as sp
 
 from explorer.errors import NotApplicable
 from explorer.systems import MechanicalSystem
+from explorer.systems.kinks import slope
 from explorer.transcription.casadi_functions import casadi, function
 from explorer.transcription.formulas import Costs, Formulas, arguments
 
@@ -150,17 +151,17 @@ def contact_formulas(
 
     def rate(formula: sp.Expr) -> sp.Expr:
         """d/dt without the accelerations."""
-        along = sum((formula.diff(a) * b for a, b in zip(q, v, strict=True)), sp.S.Zero)
-        return along + formula.diff(t)
+        along = sum((slope(formula, a) * b for a, b in zip(q, v, strict=True)), sp.S.Zero)
+        return along + slope(formula, t)
 
     contacts = system.contacts
     rough = [i for i, contact in enumerate(contacts) if contact.slip is not None]
     gaps = [sp.sympify(contact.gap) for contact in contacts]
     slips = [sp.sympify(contacts[i].slip) for i in rough]
     bonds = [sp.sympify(one.phi) for one in system.constraints]
-    rows = [[g.diff(a) for a in q] for g in gaps]
-    rows += [[s.diff(b) for b in v] for s in slips]
-    rows += [[g.diff(a) for a in q] for g in bonds]
+    rows = [[slope(g, a) for a in q] for g in gaps]
+    rows += [[slope(s, b) for b in v] for s in slips]
+    rows += [[slope(g, a) for a in q] for g in bonds]
     forces = [sp.Symbol(f"_force_{i}") for i in range(len(rows))]
     pushed, normal, bound = (
         [

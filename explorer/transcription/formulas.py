@@ -18,6 +18,7 @@ import sympy as sp
 
 from explorer.errors import NotApplicable
 from explorer.systems import FilippovSystem, StepSystem, System
+from explorer.systems.kinks import slope
 from explorer.transcription.casadi_functions import casadi, function
 from explorer.transcription.lifting import Lifting
 
@@ -178,7 +179,8 @@ def formulas(
         m, f, cells = _stewart(system)
     at, end = [t, x, u, p], [t, x, costs.algebraic, p]
     rates = [
-        g.diff(system.t) + sum((g.diff(a) * b for a, b in zip(x, f, strict=True)), sp.Integer(0))
+        slope(g, system.t)
+        + sum((slope(g, a) * b for a, b in zip(x, f, strict=True)), sp.Integer(0))
         for g in c
     ]
     products = Lifting(m)

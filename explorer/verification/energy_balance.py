@@ -26,6 +26,7 @@ from explorer.quantities import number, quantity
 from explorer.recorder import Recorded
 from explorer.results.solution import Solution
 from explorer.systems import LinearMechanicalSystem, StateSpaceSystem
+from explorer.systems.kinks import slope
 
 __all__ = ["EnergyBalance", "balance", "energy_balance", "evaluated"]
 
@@ -266,7 +267,7 @@ def _driven(solution: Solution) -> tuple[np.ndarray, np.ndarray]:
     With M v' + phi_q' lam = F the power is -v . phi_q' lam = phi_t lam.
     """
     system, nothing = solution.system, np.zeros_like(solution.t)
-    rates = [sp.sympify(c.phi).diff(system.t) for c in system.constraints]
+    rates = [slope(sp.sympify(c.phi), system.t) for c in system.constraints]
     if not any(rate != 0 for rate in rates):
         return nothing, nothing
     names = [sp.Symbol(k) for k in system.parameters]

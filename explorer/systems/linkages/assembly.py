@@ -11,6 +11,7 @@ from explorer.errors import BadModel, suggest
 from explorer.systems.arrays import by_name, vector
 from explorer.systems.assembly import Assembler
 from explorer.systems.constraints import Constraint
+from explorer.systems.kinks import slope
 from explorer.systems.lagrangian import LagrangianSystem
 from explorer.systems.units import constraint_units
 from explorer.types import FormulaVector, Names, Numbers
@@ -44,9 +45,9 @@ class Equations(Assembler):
         for i, f in enumerate(phi):
             for q in sorted(f.free_symbols & {*where}, key=where.__getitem__):
                 places.append((i, where[q]))
-                entries.append(f.diff(q))
+                entries.append(slope(f, q))
         arguments = [system.t, *system.q, *map(sp.Symbol, system.parameters)]
-        outputs = [*phi, *(f.diff(system.t) if f.has(system.t) else 0 for f in phi), *entries]
+        outputs = [*phi, *(slope(f, system.t) if f.has(system.t) else 0 for f in phi), *entries]
         self._places = tuple(np.array(places, int).reshape(-1, 2).T)
         self._formulas = sp.lambdify(arguments, outputs, "numpy", cse=True)
 

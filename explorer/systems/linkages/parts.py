@@ -20,6 +20,7 @@ from explorer.systems.constraints import Constraint
 from explorer.systems.contacts import Contact
 from explorer.systems.expressions import Names, check_name, expression
 from explorer.systems.inputs import TakesInputs
+from explorer.systems.kinks import slope
 from explorer.systems.sketch import Shape
 from explorer.types import Value
 
@@ -204,17 +205,17 @@ class Parts(TakesInputs, metaclass=Checked):
 
     def _velocity(self, formula: sp.Expr) -> sp.Expr:
         """Return the rate of a formula of t and q."""
-        along = [formula.diff(q) * rate_of(q) for q in self._moving(formula)]
-        return sp.Add(formula.diff(self.t), *along)
+        along = [slope(formula, q) * rate_of(q) for q in self._moving(formula)]
+        return sp.Add(slope(formula, self.t), *along)
 
     def _inertia(self, one: sp.Expr, two: sp.Expr, mass: sp.Expr) -> None:
         """Add the kinetic energy mass one' two' of two lengths that are linear in q."""
         for a, b in ((one, two), (two, one)):
             for i in self._moving(a):
                 for j in self._moving(b):
-                    entry = mass * a.diff(i) * b.diff(j)
+                    entry = mass * slope(a, i) * slope(b, j)
                     self._mass[i, j] = self._mass.get((i, j), sp.Integer(0)) + entry
-                self._push(i, -mass * a.diff(i) * b.diff(self.t, 2))
+                self._push(i, -mass * slope(a, i) * b.diff(self.t, 2))
 
     def _push(self, q: sp.Symbol, force: sp.Expr) -> None:
         self._force[q] = self._force.get(q, sp.Integer(0)) + force
@@ -222,20 +223,20 @@ class Parts(TakesInputs, metaclass=Checked):
     def _twist(self, rate: sp.Expr, effort: sp.Expr) -> None:
         """Add a torque or force on what turns or moves at a rate, linear in the velocities."""
         for q in self._start:
-            if (share := rate.diff(rate_of(q))) != 0:
+            if (share := slope(rate, rate_of(q))) != 0:
                 self._push(q, share * effort)
 
     def _act(self, place: Sequence[sp.Expr], force: Sequence[sp.Expr]) -> None:
         """Add a force at a place: r_q' f."""
         for r, f in zip(place, force, strict=True):
             for q in self._moving(r):
-                self._push(q, r.diff(q) * f)
+                self._push(q, slope(r, q) * f)
 
     def _store(self, potential: sp.Expr) -> None:
         """Add a potential V(t, q) and its force -V_q."""
         self._potential += potential
         for q in self._moving(potential):
-            self._push(q, -potential.diff(q))
+            self._push(q, -slope(potential, q))
 
     def _tie(self, phi: sp.Expr, name: str) -> None:
         """Add a constraint phi(t, q) = 0.
