@@ -105,7 +105,7 @@ def boost_converter() -> HybridSystem:
             "recomputed, tick by tick in closed form",
         ),
     }
-    system.preset("doubled", "Long and short pulses in turn.", I_ref=2.6)
+    system.preset("doubled", "Long and short pulses in turn.", I_ref=2.4)
     system.preset("chaos", "No two pulses are equal.", I_ref=4, t_end=0.02)
     system.preset("light load", "The current comes to rest in each period.", R=60, I_ref=0.5)
     return system

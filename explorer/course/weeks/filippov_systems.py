@@ -15,6 +15,7 @@ chapter = Chapter(
     needs=(2, 3),
     references={
         "filippov-1988": "solutions of equations that jump: existence, uniqueness, sliding",
+        "utkin-1992": "the equivalent control, and where relays use it",
         "jeffrey-colombo-2009": "two-folds, where determinacy ends",
         "dieci-lopez-2012": "how sliding is computed, by methods that locate switches",
         "acary-brogliato-2010": "implicit steps of sliding-mode control, without chattering",
