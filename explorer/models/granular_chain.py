@@ -86,7 +86,7 @@ def granular_chain(n: int = 12) -> MechanicalSystem:
         units="m",
         text="A blow becomes one pulse that keeps its shape: the harder, the faster.",
     )
-    system.sizes = {"n": Param(n, 3, 14, "", "number of beads")}
+    system.sizes = {"n": Param(n, 3, max(n, 14), "", "number of beads")}
     x = system.q
     m, R, E, nu, v0 = system.params(
         m=Param(0.037, 0.005, 0.1, "kg", "mass of a bead"),
