@@ -75,7 +75,7 @@ def bouncing_dimer() -> MechanicalSystem:
         ends.append((x + along, y + up))
         slip = v_x - up * w_a + R * w_a
         dimer.contact(Contact(y + up - R - plate, e, name, mu, slip))
-    dimer.start(q=[0, R + L / 2 * sp.Abs(sp.sin(theta0)) + y0, theta0], t_end=1, h=2e-5)
+    dimer.start(q=[0, R + L / 2 * sp.Abs(sp.sin(theta0)) + y0, theta0], t_end=0.6, h=2e-5)
     dimer.sketch(
         line((-0.03, plate), (0.03, plate), role="ground"),
         line(*ends),

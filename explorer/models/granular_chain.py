@@ -78,7 +78,7 @@ def _exponent(_: Callable[..., Solution]) -> float:
         "granular chain: exponent of its speed": _exponent,
     },
 )
-def granular_chain(n: int = 15) -> MechanicalSystem:
+def granular_chain(n: int = 12) -> MechanicalSystem:
     """Return `n` rubber balls in a row, of which the first one is hit."""
     system = MechanicalSystem(
         f"granular chain, {n} beads",
@@ -86,7 +86,7 @@ def granular_chain(n: int = 15) -> MechanicalSystem:
         units="m",
         text="A blow becomes one pulse that keeps its shape: the harder, the faster.",
     )
-    system.sizes = {"n": Param(n, 3, 20, "", "number of beads")}
+    system.sizes = {"n": Param(n, 3, max(n, 14), "", "number of beads")}
     x = system.q
     m, R, E, nu, v0 = system.params(
         m=Param(0.037, 0.005, 0.1, "kg", "mass of a bead"),
