@@ -120,6 +120,38 @@ def test_a_force_of_the_wrong_sign_lets_go_at_the_start(monkeypatch, last, value
     assert status == (55 if left else SUCCESS)
 
 
+BAND, STILL = 1e-6, changing.STILL
+
+
+@for_each(("out", "last", "rate", "glance", "side"), [
+    (2e-6, 0, None, None, 1), (-2e-6, 0, None, None, -1), (-2.0, -1, None, None, 1), (1.0, 1, None, None, 1),
+    (0.5e-6, 0, 1.0, None, 1), (0.5e-6, 0, -1.0, None, -1), (-0.5e-6, 1, -1.0, None, -1), (0.0, 0, 0.0, 1.0, 1), (0.0, 0, 0.0, -1.0, -1),
+    (0.0, 0, -0.9 * STILL, 1.0, 1), (0.0, 0, -1.1 * STILL, None, -1), (0.0, 1, 0.0, None, 1), (0.0, 1, -0.5 * STILL, None, -1),
+])  # fmt: skip
+def test_the_side_of_a_change_is_its_sign_or_where_it_goes(
+    monkeypatch, out, last, rate, glance, side
+):
+    """What depends on a force holds; where nothing moves a formula the forces decide."""
+    told = []
+    put(
+        monkeypatch, changing.first_sides, evaluate=lambda *_: None, hold=lambda *_: told.append("hold"),
+        accelerate=lambda _: told.append("forces"), rate_of=lambda problem, k: told.append(k) or rate,
+        glance=lambda problem, k, y: told.append("glance") or glance,
+    )  # fmt: skip
+    changes = [SimpleNamespace(side=9, last=0), SimpleNamespace(side=9, last=last)]
+    rows = [SimpleNamespace(closed=1) for _ in range(3)]
+    problem = SimpleNamespace(
+        sizes=SimpleNamespace(n_w=2, rows=3), changes=changes, out=np.array([-7.0, out]), rows=rows,
+        functions=SimpleNamespace(table=None), inp=None, state=[SimpleNamespace(held=2)],
+    )  # fmt: skip
+    changing.first_sides(problem, "y", BAND)
+    assert [one.side for one in changes] == [-1, side]
+    asked = rate is not None
+    assert told == (["hold", "forces", 1] if asked else []) + ["glance"] * (glance is not None)
+    if asked:
+        assert ([one.closed for one in rows], problem.state[0].held) == ([0, 0, 0], 0)
+
+
 def test_a_constraint_that_follows_from_another_leaves_nothing_to_choose():
     """Two gradients along one line determine one coordinate, not two."""
     for rows, told in (
