@@ -120,6 +120,74 @@ def test_a_force_of_the_wrong_sign_lets_go_at_the_start(monkeypatch, last, value
     assert status == (55 if left else SUCCESS)
 
 
+@for_each(
+    ("fails", "n_c"),
+    [
+        (None, 2),
+        (None, 0),
+        ("impact", 2),
+        ("project", 2),
+        ("contradicted", 2),
+        ("unsatisfied", 2),
+        ("hold", 2),
+    ],
+)
+def test_a_constraint_that_begins_strikes_and_what_touches_settles(monkeypatch, fails, n_c):
+    """With all of the share of springs that hold it, which stays as it was; up to a part that fails."""
+    told, y = [], np.array([0.0, 0, 3, -4])
+    n, share = 2, 0.25
+
+    def part(name, answer, bad):
+        def does(*given):
+            told.append(name)
+            if name == "impact":
+                assert inp[13] == 1.0
+                assert given[2:] == (1e-6, event, "slopes", -1)
+                event.row[3:7] = 5.0, 6.0, 7.0, -9.0
+            if name == "project":
+                assert (given[1], given[2][:4].tolist(), given[3]) == (2.0, [5, 6, 7, -9], 0)
+            return bad if name == fails else answer
+
+        return does
+
+    put(
+        monkeypatch, changing.change_constraints, identity=lambda *_: None, holds=lambda *_: True,
+        constrained=lambda _: True, settle=lambda *given: told.append(given[2:]) or 66,
+        **{name: part(name, SUCCESS, FAILS) for name in ("impact", "project")},
+        **{name: part(name, -1, 3) for name in ("unsatisfied", "hold", "contradicted")},
+    )  # fmt: skip
+    inp = np.zeros(20)
+    inp[0], inp[13] = 2.0, share
+    problem = SimpleNamespace(
+        sizes=SimpleNamespace(n=n, n_x=2 * n, n_c=n_c, n_t=0, rows=n_c + 1, penalty=10), inp=inp,
+        rows=[SimpleNamespace(closed=0) for _ in range(n_c + 1)], links=np.array([SimpleNamespace(change=0)]),
+        changes=[SimpleNamespace(side=-1)], state=[SimpleNamespace(fired=-1, fault=-1)],
+    )  # fmt: skip
+    contacts = SimpleNamespace(
+        rows=[SimpleNamespace(prior=9) for _ in range(n_c + 1)],
+        e=np.full(n_c, 0.5),
+        e_now=np.zeros(n_c),
+    )
+    event = SimpleNamespace(
+        head=[SimpleNamespace(t=2.0, guard=-1, kind=-1, together=9)], row=np.zeros(9), at=SimpleNamespace(x_plus=3)
+    )  # fmt: skip
+    options = SimpleNamespace(band=1e-6, slopes="slopes")
+    status = changing.change_constraints(problem, contacts, event, options, n_c, y)
+    order = ["unsatisfied", "hold", "impact", "project", "contradicted"]
+    assert [one for one in told if isinstance(one, str)] == order[
+        : ([*order, None].index(fails) + 1)
+    ]
+    assert inp[13] == share
+    if fails:
+        assert status == (FAILS if fails in ("impact", "project") else changing.NOT_MET)
+        assert problem.state[0].fault == (-1 if fails in ("impact", "project") else 3)
+        return
+    assert inp[1:5].tolist() == [5, 6, 7, -9]
+    assert (contacts.e_now.tolist(), event.head[0].together) == ([0.5] * n_c, 1)
+    assert status == (66 if n_c else SUCCESS)
+    assert told[5:] == ([(1e-6, pytest.approx(1e-11), -1)] if n_c else [])
+
+
 BAND, STILL = 1e-6, changing.STILL
 
 

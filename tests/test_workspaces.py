@@ -19,7 +19,7 @@ from explorer.kernels.time_stepping import moreau_jean_structures as moreau_jean
 from explorer.kernels.time_stepping import nonsmooth_alpha_structures as alpha
 
 COVERS = (
-    "kernels/complementarity/structures.py", "kernels/event_driven/structures.py", "kernels/fesd/structures.py",
+    "kernels/complementarity/structures.py", "kernels/event_driven/structures.py", "kernels/fesd/stage_complementarity.py", "kernels/fesd/structures.py",
     "kernels/friction/graph_structures.py", "kernels/friction/structures.py",
     "kernels/time_stepping/moreau_jean_structures.py", "kernels/time_stepping/nonsmooth_alpha_structures.py",
 )  # see mutant_rooms.py  # fmt: skip
