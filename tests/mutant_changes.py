@@ -35,7 +35,7 @@ _PLACE = re.compile(r"\b(t|s|r|place\[\w+\]) (?:> 0|>= 1|<= 0|< 1)(?![\w.])")
 # And any negative number where -1 says that nothing is kept.
 _NOTHING = re.compile(r"kept\[0\]\.(?:count|contacts) = -2$")
 # And the layout of an array that is not promised to be dense.
-_LAYOUT = re.compile(r"^\w+ = Annotated\[np\.ndarray, \w+\[(?::, )*::2\]\]$")
+_LAYOUT = re.compile(r"^\w+ = Annotated\[np\.ndarray, (?:\w+|from_dtype\(\w+\))\[(?::, )*::2\]\]$")
 
 
 @functools.cache

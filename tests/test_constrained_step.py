@@ -8,15 +8,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from loops import for_each
-from plain import plain
+from plain import opened, plain
 
 from explorer.codes import INDEFINITE, NEWTON_CAP, NOT_FINITE, SUCCESS
+from explorer.kernels.complementarity.lcp import LEMKE
+from explorer.kernels.complementarity.structures import LcpOptions, lcp_workspace
 from explorer.kernels.linear_algebra.structures import SaddlePoint
 from explorer.kernels.model.structures import GAP, MASS, STEP, Rows
 from explorer.kernels.time_stepping.moreau_jean_structures import Sizes, outputs
 
 stepping = plain("time_stepping.constrained_step")
 iterating = plain("time_stepping.constrained_alpha_iteration")
+alpha = plain("time_stepping.constrained_alpha")
 inputs, saddle_point = plain("model.inputs"), plain("linear_algebra.saddle_point")
 N, CONTACTS, BOUND = 3, 1, 2  # coordinates, contacts, constraints
 ALL = CONTACTS + BOUND
@@ -388,3 +391,121 @@ def test_a_smooth_step_without_mass_or_force_says_so(monkeypatch):
         )  # fmt: skip
         step = SimpleNamespace(row=0, h=0.05, t1=0.05, t_f=0.03, ht=0.02)
         assert iterating.smooth(problem, record, work, step) == told
+
+
+def corrected(monkeypatch, seed, *, gap, pull=0.7, damped=True, by_speed=False, ahead=0.0):
+    """Return a motion, and problem, record, work and step of generalised alpha at the end of a step."""
+    motion, rng, h = Motion(monkeypatch, seed), np.random.default_rng(seed), 0.05
+    bundles, matrices, G, (saddle, _), linear = motion.parts()
+    matrices.M[:], matrices.C[:], matrices.K[:] = motion.M(motion.q), damped * motion.C, motion.K
+    motion.c[0] += gap - motion.phi(h, motion.q)[0]
+    method = SimpleNamespace(velocity=by_speed, forecast=1.0)
+    problem = SimpleNamespace(
+        bundles=bundles, matrices=matrices, linear=linear, sizes=SIZES, outputs=AT, G=G, saddle=saddle,
+        method=method, newton_max=30, e=np.array([0.6]), lcp=LcpOptions(LEMKE, 1e-12, 99),
+    )  # fmt: skip
+    record = SimpleNamespace(
+        gap=np.array([[ahead + 1.0], [np.nan], [np.nan]]), gap_dot=np.array([[-1.0 / h], [np.nan], [np.nan]]),
+        residuals=np.array([[0.0, 9], [0.25, 9], [0, 9]]), active=np.zeros((3, 1), int), p=np.zeros((3, 1)), jump=np.zeros((3, BOUND)),
+    )  # fmt: skip
+    vectors = {name: np.full(N, np.nan) for name in ("shift", "before")}
+    work = SimpleNamespace(
+        **vectors, d=motion.q.copy(), v=motion.v + rng.normal(size=N), zero=np.zeros(N), pull=np.array([pull]),
+        dx=np.full(N + BOUND, np.nan), rhs=np.full(N + BOUND, np.nan), rows=np.full(ALL * N, np.nan),
+        none=np.zeros((N, N)), D=np.full((1, 1), np.nan), act=np.zeros(1, int), w=np.zeros(1), z=np.zeros(1),
+        lcp=opened(lcp_workspace(1, 1)),
+    )  # fmt: skip
+    work.lcp.kept[0].count = 1  # factors of another matrix
+    step = SimpleNamespace(row=0, h=h, t1=h, t_f=h, ht=0.4 * h)
+    return motion, problem, record, work, step
+
+
+@for_each(("seed", "hit", "gap"), itertools.product(range(4), [False, True], [0.0, 0.1]))
+def test_velocities_behind_a_step_obey_constraints_and_impacts(monkeypatch, seed, hit, gap):
+    """W (v' - v) = G' (impulses) less those of forces that were known; Newton's law where it is closed."""
+    motion, problem, record, work, step = corrected(monkeypatch, seed, gap=gap)
+    before, h = work.v.copy(), step.h
+    assert alpha.velocities(problem, record, work, step, hit) == SUCCESS
+    G, rate = motion.G(motion.q), motion.rate(h)
+    assert record.residuals.tolist() == [[0, 9], [0.25, 9], [0, 9]], "the largest is kept"
+    speed = G @ work.v + rate
+    np.testing.assert_allclose(speed[CONTACTS:], 0, atol=1e-12)
+    W = problem.matrices.M + (step.ht if hit else 0.0) * problem.matrices.C
+    z = record.p[1, 0]
+    known = h * work.pull[0] if hit else 0.0
+    pushed = G.T @ [z - known, *record.jump[1]]
+    np.testing.assert_allclose(W @ (work.v - before), pushed, atol=1e-12)
+    if hit and gap == 0:
+        law = speed[0] + 0.6 * record.gap_dot[0, 0]
+        assert min(z, law) >= -1e-12
+        assert z * law == pytest.approx(0, abs=1e-9)
+        assert record.active[1, 0] == (2 if z > 0 else 1)
+    else:
+        assert (z, record.active[1, 0]) == (0, 0)
+
+
+@for_each(("ahead", "near"), [(1e-3, False), (-1e-3, True)])
+def test_contacts_at_velocity_level_are_those_that_a_forecast_closes(monkeypatch, ahead, near):
+    """The gap at the start, and its rate over the step; not the gap at the end."""
+    for gap in (-0.1, 0.1):
+        found = corrected(monkeypatch, 0, gap=gap, by_speed=True, ahead=ahead)
+        _, problem, record, work, step = found
+        assert alpha.velocities(problem, record, work, step, True) == SUCCESS
+        assert (record.active[1, 0] > 0) == near
+
+
+@for_each(("seed", "nc"), itertools.product(range(4), [0, 1]))
+def test_positions_behind_a_step_obey_constraints_and_gaps(monkeypatch, seed, nc):
+    """What moves them acts along the gradients; a gap that is open is left."""
+    for gap in (-0.02, 0.05):
+        motion, problem, record, work, step = corrected(monkeypatch, seed, gap=gap, pull=0.0)
+        motion.c[CONTACTS:] += [0.01, -0.02]
+        before = work.d.copy()
+        assert alpha.positions(problem, record, work, step, nc) == SUCCESS
+        phi = motion.phi(step.h, work.d)
+        np.testing.assert_allclose(phi[CONTACTS:], 0, atol=1e-13)
+        W = problem.matrices.M + step.ht * problem.matrices.C + step.ht**2 * problem.matrices.K
+        along = np.linalg.lstsq(motion.G(work.d).T, W @ (work.d - before), rcond=None)[0]
+        assert not work.zero.any()
+        np.testing.assert_allclose(work.d - before, work.shift)
+        if nc:
+            assert phi[0] >= -1e-12
+            assert work.z[0] * phi[0] == pytest.approx(0, abs=1e-12)
+            assert along[0] == pytest.approx(work.z[0], abs=1e-3)
+        assert np.abs(motion.G(work.d).T @ along - W @ (work.d - before)).max() < 1e-12
+
+
+def test_half_of_the_impulses_of_a_step_move_its_positions(monkeypatch):
+    _, problem, record, work, step = corrected(monkeypatch, 1, gap=0.0)
+    told, v, d = [], work.v.copy(), work.d.copy()
+
+    def velocities(_, __, ___, ____, hit):
+        assert hit
+        work.v += [1.0, 2.0, -3.0]
+        work.z[0] = record.p[1, 0] = 5.0
+        return SUCCESS
+
+    def positions(*given):
+        told.append(given[-1])
+        return 77
+
+    monkeypatch.setitem(alpha.half_way.__globals__, "velocities", velocities)
+    monkeypatch.setitem(alpha.half_way.__globals__, "positions", positions)
+    assert alpha.half_way(problem, record, work, step) == 77
+    np.testing.assert_allclose(work.d, d + 0.5 * step.h * np.array([1.0, 2.0, -3.0]))
+    np.testing.assert_allclose(work.v, v, rtol=1e-12)
+    assert (work.z[0], record.p[1, 0], told) == (0, 0, [0])
+
+
+@for_each(
+    ("part", "impulse", "told"),
+    [(0.9, 2.0, True), (1.1, 2.0, False), (0.0, 0.0, False), (0.0, 2.0, True)],
+)
+def test_a_contact_that_stays_closed_is_known_to_push_on(monkeypatch, part, impulse, told):
+    """If what it closed by, (1 + e) |gap'|, is a small part of what its impulse makes."""
+    _, problem, record, work, step = corrected(monkeypatch, 1, gap=0.0)
+    work.D[0, 0] = 0.25
+    record.p[1, 0] = impulse
+    record.gap_dot[0, 0] = -part * alpha.STAYS * 0.25 * impulse / 1.6
+    alpha.predict(problem, record, work, step)
+    assert work.pull[0] == (impulse / step.h if told else 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -172,6 +173,71 @@ def test_elements_get_shorter_towards_a_fold_and_end_there(monkeypatch, entries)
     assert made == entries - 1 - first or length <= folding.CLOSE or made == folding.GRADED
     assert folding.furthest(ws, record, tally, entries - 1, t0, 1.0) == 0
     assert folding.furthest(ws, record, tally, first, fold + 1e-9, 1.0) == 0
+
+
+@for_each(("cycle", "q"), itertools.product((1, 2, 4), (0.3, 0.6, 0.9)))
+def test_switches_accumulate_by_a_geometric_series(cycle, q):
+    """Phases of a cycle share it; the rest is d q / (1 - q), whatever the unit of time."""
+    for unit in (1e-3, 1.0, 1e3):
+        end, share = 2.0 * unit, np.linspace(0, 1, cycle, endpoint=False)
+        begins = [end - unit * q**k * (1 - s * (1 - q)) for k in range(5) for s in share]
+        times, t = np.array(begins[: 4 * cycle]), begins[4 * cycle]
+        one = t - times[3 * cycle]
+        assert marching.accumulates(times, len(times), t, 1.01 * one) == pytest.approx(end - t)
+        assert marching.accumulates(times, len(times), t, 0.99 * one) == 0, "it is too long"
+        assert marching.accumulates(times[1:], len(times) - 1, t, 1.01 * one) == 0, "too few"
+    even = np.linspace(0, 1, 4 * cycle + 1)
+    assert marching.accumulates(even[:-1], 4 * cycle, 1.0, 9.0) == 0
+    uneven = np.array([0.0, 0.5, 0.51, 0.515])
+    assert marching.accumulates(uneven, 4, 0.51501, 9.0) == 0
+
+
+def test_a_march_begins_at_time_zero_without_an_active_set():
+    """With all multipliers in the middle, and an active set to be chosen."""
+    names = ("t", "count", "phases", "kind", "slope", "other", "again", "several", "short")
+    now = SimpleNamespace(**dict.fromkeys([*names, "which", "due"], 9))
+    ws = SimpleNamespace(
+        march=[now], end=np.full(2, 9.0), element=SimpleNamespace(mode=SimpleNamespace(sign=np.full(3, 9)))
+    )  # fmt: skip
+    phases = SimpleNamespace(slope=np.full(2, 9.0))
+    marching.rewind(ws, phases)
+    assert {k: v for k, v in vars(now).items() if v} == {"which": -1, "due": 1}
+    assert ws.end.tolist() == [0.5, 0.5]
+    assert ws.element.mode.sign.tolist() == [0, 0, 0]
+    assert phases.slope.tolist() == [0, 9]
+
+
+@for_each(("kind", "gap"), itertools.product((0, SURFACE, MULTIPLIER), (0.0, 0.1)))
+def test_a_phase_that_is_solved_ends_its_interval_or_a_switch_follows(monkeypatch, kind, gap):
+    """A switch close to the end of the interval is there."""
+    t_next, close, told = 3.0, 1e-9, []
+    monkeypatch.setitem(
+        marching.conclude.__globals__, "meet", lambda *given: told.append(given[-2:]) or SUCCESS
+    )
+    monkeypatch.setitem(marching.conclude.__globals__, "copy", lambda *_: told.append("kept"))
+    end = t_next - gap
+    now = SimpleNamespace(
+        count=2, phases=4, wanted=10, again=9, other=9, due=9, kind=9, which=9, back=9, halvings=0, t=0.0
+    )  # fmt: skip
+    ws = SimpleNamespace(
+        march=[now], ending=[SimpleNamespace(kind=kind, which=1)], start=None, kept=SimpleNamespace(before=None)
+    )  # fmt: skip
+    record = SimpleNamespace(
+        begin=np.array([0, 0, end - 0.5, end - 0.25, 9]), length=np.array([0, 0, 0.25, 0.25, 9]),
+        interval=np.full(5, -1), phase=np.full(5, -1),
+    )  # fmt: skip
+    tally = [SimpleNamespace(made=2, elements=0, halvings=6, reached=0.0)]
+    assert marching.conclude(ws, record, None, None, tally, 7, t_next, close) == SUCCESS
+    last = kind == 0 or gap == 0
+    assert (now.kind, now.which, now.due, now.again, now.other) == (kind, 1, int(kind != 0), 0, 0)
+    assert record.interval.tolist() == [-1, -1, 7, 7, -1]
+    assert record.phase.tolist() == [-1, -1, 3, 3, -1]
+    assert now.wanted == 10 + (kind != 0 and not last)
+    assert told == [(end, 2)] * (kind != 0) + ["kept"] * (not last)
+    assert (now.count, tally[0].elements) == (4, 4)
+    assert now.t == tally[0].reached == (t_next if last else end)
+    assert record.length[3] == pytest.approx(0.25 + (gap if last else 0))
+    assert (now.back, now.halvings) == ((9, 0) if last else (2, 6))
 
 
 def test_the_last_phase_begins_again_as_it_began(monkeypatch):

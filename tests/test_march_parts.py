@@ -238,7 +238,7 @@ def test_a_contact_that_gives_no_impulse_was_grazed():
 def happening(monkeypatch, k=2, mechanical=True, **more):
     """Let guard 1 fire as event `k`; return status, order of calls, heads, progress and watch."""
     own = {"t": 2.0, "cap": 5, "repeated": 3, "status": {}, "graze": False, "ends": firing.GOES_ON,
-           "address": 1, "x": 1.0, "nearest": 0.5, "miss_at": 2.0, "arm": 9}  # fmt: skip
+           "address": 1, "n_c": 1, "x": 1.0, "nearest": 0.5, "miss_at": 2.0, "arm": 9}  # fmt: skip
     told = own | more
     head = np.array([(0.1 * i, 9, 9, 9, 9, 9, 9) for i in range(40)], [
         (name, float if name == "t" else int) for name in ("t", "guard", "before", "together", "how", "after", "step")
@@ -269,7 +269,7 @@ def happening(monkeypatch, k=2, mechanical=True, **more):
         depart=lambda p, o, w, event, cause: answer("depart", int(event.row[0]), int(cause.row[0]), round(cause.head[0]["t"], 9)),
     )  # fmt: skip
     problem = space(
-        sizes=space(n_c=1, n_x=2, mechanical=mechanical), state=state,
+        sizes=space(n_c=told["n_c"], n_x=2, mechanical=mechanical), state=state,
         functions=space(table=[space(address=7), space(address=7), space(address=told["address"])]),
     )  # fmt: skip
     options = space(max_events=told["cap"])
@@ -333,6 +333,14 @@ def test_events_that_repeat_at_one_time_end_a_run(monkeypatch, given, stuck):
     status, _, _, run, *_ = happening(monkeypatch, repeated=limit - 1, **given)
     assert status == firing.GOES_ON
     assert run.repeated == (limit if stuck else 0)
+
+
+@for_each("n_c", [0, 1, 4])
+def test_many_contacts_may_strike_one_after_the_other(monkeypatch, n_c):
+    """30 more events each before they are taken for chatter."""
+    limit = firing.REPEATS + 30 * n_c
+    for repeated, told in ((limit - 1, firing.GOES_ON), (limit, CHATTERING)):
+        assert happening(monkeypatch, repeated=repeated, arm=UNARMED, n_c=n_c)[0] == told
 
 
 # ---------------------------------------------------------------- the start

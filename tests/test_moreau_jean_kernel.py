@@ -91,7 +91,7 @@ def test_the_largest_way_of_a_contact_is_kept():
 # ---------------------------------------------------------------- where a march begins
 
 
-def begun(monkeypatch, *, row=0, gap=0.0, slip=0.0, compliant=True):
+def begun(monkeypatch, *, row=0, gap=0.0, slip=0.0, compliant=True, tangents=TANGENTS):
     """Return record, state and compliance after the begin of a march."""
     monkeypatch.setitem(kernel.begin.__globals__, "forget", lambda work: None)
     monkeypatch.setitem(kernel.begin.__globals__, "fill", lambda *given: None)
@@ -108,9 +108,9 @@ def begun(monkeypatch, *, row=0, gap=0.0, slip=0.0, compliant=True):
 
     monkeypatch.setitem(kernel.begin.__globals__, "force", force)
     monkeypatch.setitem(kernel.begin.__globals__, "look", look)
-    n, rows = 2, 3
+    n, rows = 2, int(tangents[-1])
     record = SimpleNamespace(
-        t=np.zeros(3), q=np.zeros((3, n)), v=np.array([[1.0, slip]] * 3), p=np.array([[1.0, 2, 3]] * 3),
+        t=np.zeros(3), q=np.zeros((3, n)), v=np.array([[1.0, slip]] * 3), p=np.array([[1.0, 2, 3, 4]] * 3),
         gap=np.array([[gap, 1.0]] * 3), gap_dot=np.array([[0, 0, slip]] * 3),
         active=np.full((3, rows), 9),
     )  # fmt: skip
@@ -120,7 +120,7 @@ def begun(monkeypatch, *, row=0, gap=0.0, slip=0.0, compliant=True):
     )
     state = [SimpleNamespace(width=9, formed=9.0, far=9.0, reach=9.0)]
     problem = SimpleNamespace(
-        contacts=SimpleNamespace(compliance=compliance, tangents=TANGENTS, G=G),
+        contacts=SimpleNamespace(compliance=compliance, tangents=tangents, G=G),
         sizes=SimpleNamespace(n=n, contacts=2, rows=rows), method=SimpleNamespace(h=0.5),
         bundles=SimpleNamespace(inp=None, out=np.zeros(9)), outputs=SimpleNamespace(rates=0),
         linear=None,
@@ -143,6 +143,12 @@ def test_a_closed_contact_that_does_not_slide_sticks_at_first(monkeypatch):
     assert begun(monkeypatch, gap=-0.9 * 2 * ROUND)[0].tolist() == [9, 9, STICK]
     assert begun(monkeypatch, gap=1.1 * 2 * ROUND)[0].tolist() == [9, 9, 9], "it is open"
     assert begun(monkeypatch, row=1, compliant=False)[1].tolist() == [9, 9, 9], "it goes on"
+
+
+@for_each(("moving", "told"), [((), STICK), ((2,), 0), ((3,), 0), ((2, 3), 0)])
+def test_a_contact_in_space_slides_where_either_tangent_does(monkeypatch, moving, told):
+    monkeypatch.setitem(kernel.begin.__globals__, "slides", lambda problem, record, a: a in moving)
+    assert begun(monkeypatch, tangents=np.array([2, 4, 4]))[0].tolist() == [9, 9, told, 9]
 
 
 @for_each(("rate", "told"), [(0.0, False), (0.9e-9, False), (1.1e-9, True), (-1.1e-9, True)])

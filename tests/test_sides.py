@@ -157,3 +157,58 @@ def test_a_step_ends_where_a_surface_that_moves_is_met(monkeypatch, sign, guess)
     fails.append(True)
     assert sides.cross(*given) == sides.FAILED
     assert found[0].status == 77
+
+
+@pytest.mark.parametrize("now", [1, -1])
+@pytest.mark.parametrize(("since", "quick"), [(0.9, 2), (1.1, 0)])
+def test_a_surface_that_is_crossed_is_held_on_its_other_side(monkeypatch, now, since, quick):
+    """One that comes back soon, beside the length of a step, is counted; here for the second time."""
+    h, t = 0.25, 5.0
+    problem, surfaces = surface(now=now, quick=1)
+    surfaces.history[1].crossed = t - since * sides.SOON * h
+    surfaces.watch[1].sign, told = float(now), []
+    monkeypatch.setitem(sides.flip.__globals__, "put", lambda _, j, side: told.append((j, side)))
+    monkeypatch.setitem(sides.flip.__globals__, "OFTEN", 9)
+    monkeypatch.setitem(sides.flip.__globals__, "look", lambda *_: problem.out.__setitem__(1, 0.5))
+    sides.flip(problem, surfaces, 1, t, None, h)
+    watch, history = surfaces.watch[1], surfaces.history[1]
+    assert told == [(1, -now)]
+    assert (watch.sign, watch.arm, watch.falling, watch.nearest) == (-now, LEAVING, 0, np.inf)
+    assert watch.shift == min(-now * 0.5, 0.0)
+    assert (history.quick, history.crossed) == (quick, t)
+
+
+def test_a_surface_that_comes_back_too_often_becomes_free(monkeypatch):
+    for quick, free in ((sides.OFTEN - 2, False), (sides.OFTEN - 1, True)):
+        problem, surfaces = surface(now=1, quick=quick)
+        surfaces.history[1].crossed, told = 5.0, []
+        monkeypatch.setitem(
+            sides.flip.__globals__, "put", lambda _, j, side, told=told: told.append((j, side))
+        )
+        monkeypatch.setitem(sides.flip.__globals__, "look", lambda *_: None)
+        problem.out[:] = 0.0
+        sides.flip(problem, surfaces, 1, 5.0, None, 0.25)
+        assert told == [(1, 0 if free else -1)]
+        assert (surfaces.watch[1].arm == PASSED) == free
+
+
+@pytest.mark.parametrize(
+    ("u", "now", "told"),
+    [(0.999, 1, 3), (0.001, 1, -1), (1.001, 3, 1), (1.999, 3, 5), (-0.999, -1, -3)],
+)
+def test_floor_goes_on_to_the_whole_number_that_is_met(monkeypatch, u, now, told):
+    """n stands as 2 n + 1: from between 0 and 1 up to the next interval, or down."""
+    problem, surfaces = surface(now=now, whole=True)
+    surfaces.history[1].crossed, seen = -9.0, []
+    monkeypatch.setitem(sides.flip.__globals__, "put", lambda _, j, side: seen.append((j, side)))
+    monkeypatch.setitem(
+        sides.flip.__globals__, "look", lambda *_: problem.out.__setitem__([1, 3], [0.0, u])
+    )
+    sides.flip(problem, surfaces, 1, 5.0, None, 0.25)
+    assert seen == [(1, told)]
+
+
+def test_a_free_surface_is_passed():
+    problem, surfaces = surface(now=0)
+    sides.flip(problem, surfaces, 1, 5.0, None, 0.25)
+    assert surfaces.watch[1].arm == PASSED

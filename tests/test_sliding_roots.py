@@ -72,6 +72,21 @@ def test_two_equations_have_two_roots_of_opposite_jacobians(seed):
     assert many.pair(bench.corners, 1, bench.w, 1) == 0.0
 
 
+@for_each("seed", range(6))
+def test_two_lines_meet_once_and_at_infinity(seed):
+    """The root whose Jacobian has the other sign is none."""
+    rng, bench = np.random.default_rng(seed), many.bench(2)
+    A, w = rng.normal(size=(2, 2)), rng.uniform(size=2)
+    corners = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
+    bench.corners[:] = A @ (corners - w).T
+    side = -int(np.sign(np.linalg.det(A)))
+    assert many.pair(bench.corners, side, bench.w, 0) == side
+    np.testing.assert_allclose(bench.w, w, atol=1e-12)
+    assert many.pair(bench.corners, -side, bench.w, 0) == 0.0
+    assert many.roots(bench, 2) == 1
+    np.testing.assert_allclose(bench.roots[0], w, atol=1e-12)
+
+
 @for_each(("bend", "said"), [(1.0, "MANY"), (0.75, "ONE")])
 def test_slopes_that_only_equal_those_of_others_prove_no_single_root(bend, said):
     """x + b x y = 0 = y + b x y over |x|, |y| <= 1/2: 1 - b / 2 has to be more than b / 2."""

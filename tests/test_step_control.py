@@ -17,6 +17,7 @@ from explorer.kernels.event_driven.records import (
     NONE,
     RADAU,
     SAMPLES,
+    UNARMED,
 )
 from explorer.kernels.friction.coefficients import IMPROPER
 
@@ -339,3 +340,29 @@ def made(monkeypatch, *, t=1.0, h=0.5, stop=9.0, next_h=1.0, blur=0.0, guards=0,
     method, options = SimpleNamespace(stages=7), SimpleNamespace(columns=6, max_steps=9)
     assert making.make_step(problem, None, None, method, options, work, None) == (SUCCESS, NONE)
     return seen, run
+
+
+@for_each(("guard", "fraction", "final", "told"), [
+    (NONE, 9.0, False, 2.0 + LENGTH), (NONE, 9.0, True, 7.5), (1, 1.0, True, 7.5), (1, 0.25, True, 2.0 + 0.25 * LENGTH),
+    (1, 1.0, False, 2.0 + LENGTH), (1, 1 + 1e-14, True, 7.5),
+])  # fmt: skip
+def test_a_step_to_the_end_of_its_interval_ends_there_to_the_last_bit(
+    monkeypatch, guard, fraction, final, told
+):
+    """Unless an event comes before; none comes behind."""
+    run = SimpleNamespace(t=2.0, stop=7.5, steps=3)
+    found = [SimpleNamespace(fraction=fraction, length=np.nan)]
+    search = SimpleNamespace(found=found, watch=[None, SimpleNamespace(arm=UNARMED)])
+    step, noted = SimpleNamespace(new=np.array([4.0, 5.0]), slope="slope"), []
+    for name, stand_in in {
+        "advance": lambda *_: SUCCESS, "keeps_rank": lambda *_: SUCCESS,
+        "note": lambda problem, steps, k, t, tau, y, slope: noted.append((k, t, tau, y.tolist(), slope)),
+    }.items():  # fmt: skip
+        monkeypatch.setitem(making.arrive.__globals__, name, stand_in)
+    work = SimpleNamespace(run=[run], step=step, search=search, y=np.zeros(2), rank=None)
+    reach = making.Reach(LENGTH, final, guard, NONE, 0.0)
+    method = SimpleNamespace(stages=7)
+    status = making.arrive(None, None, method, SimpleNamespace(columns=0), work, None, reach)
+    assert (status, run.t, run.steps, work.y.tolist()) == (SUCCESS, told, 4, [4, 5])
+    tau = min(fraction, 1.0) * LENGTH if guard >= 0 else LENGTH
+    assert noted == [(3, 2.0, tau, [0, 0], "slope")]

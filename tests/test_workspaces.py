@@ -10,6 +10,7 @@ from loops import for_each
 from explorer.kernels.complementarity.structures import box_workspaces, lcp_workspace
 from explorer.kernels.event_driven.records import DOPRI5, NEWMARK, RADAU
 from explorer.kernels.event_driven.structures import newton_memory
+from explorer.kernels.fesd import stage_complementarity
 from explorer.kernels.fesd import structures as fesd
 from explorer.kernels.fesd.collocation import collocation
 from explorer.kernels.friction.graph_structures import SPARE, WIDE, WIDEST, graph_workspace
@@ -18,7 +19,7 @@ from explorer.kernels.time_stepping import moreau_jean_structures as moreau_jean
 from explorer.kernels.time_stepping import nonsmooth_alpha_structures as alpha
 
 COVERS = (
-    "kernels/complementarity/structures.py", "kernels/event_driven/structures.py", "kernels/fesd/structures.py",
+    "kernels/complementarity/structures.py", "kernels/event_driven/structures.py", "kernels/fesd/stage_complementarity.py", "kernels/fesd/structures.py",
     "kernels/friction/graph_structures.py", "kernels/friction/structures.py",
     "kernels/time_stepping/moreau_jean_structures.py", "kernels/time_stepping/nonsmooth_alpha_structures.py",
 )  # see mutant_rooms.py  # fmt: skip
@@ -201,3 +202,24 @@ def test_a_march_of_fesd():
 ])  # fmt: skip
 def test_matrices_of_a_method_of_located_events(code, told):
     assert newton_memory(code, 4, 3) == told
+
+
+def test_a_step_of_fesd_with_fixed_length():
+    """m complementarity conditions: of variables, and of their sums, in each stage."""
+    n, nc, n_sel, s, nv, ng = 3, 2, 5, 2, 4, 3
+    problem = SimpleNamespace(n_x=n, n_c=nc, n_sel=n_sel)
+    groups = stage_complementarity.Groups(np.zeros(nv, int), np.zeros(nv, int), np.zeros(ng, int))
+    step = stage_complementarity.step_of(problem, collocation("radau_iia", s), groups)
+    m = s * (nv + ng)
+    assert shapes(step.unknowns) == {"K": (s, n), "V": (s, nv), "sel": (s, n_sel), "end": (n,)}
+    assert shapes(step.linear) == {
+        "C": (s, nc), "Cx": (s, nc * n), "size": (s + 1, ng), "R": (s, nv, nc), "F": (s, n * nv)
+    }  # fmt: skip
+    assert shapes(step.slopes) == {
+        "J": (s * n, s * n), "pivots": (max(s * n, m),), "change": (s * n,), "columns": (s * nv, s * n)
+    }  # fmt: skip
+    assert shapes(step.lcp) == {
+        "M": (m, m), "q": (m,), "z": (m,), "T": (m + 1, 2 * m + 2), "basis": (m,), "scale": (m,), "act": (m,),
+        "A": (m, m), "row": (s * n,),
+    }  # fmt: skip
+    assert step.lcp.act.tolist() == [*range(m)]
