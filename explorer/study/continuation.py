@@ -1,4 +1,4 @@
-"""Continuation: limit cycles and equilibria over one parameter, stable or not.
+"""Continuation: limit cycles, equilibria and cycles of maps over one parameter, stable or not.
 
 Pseudo-arclength: tangent predictor, Newton corrector with exact derivatives by state and parameter
 (through the saltation of all events), steps that adapt. Of each point the multipliers; folds,
@@ -25,10 +25,11 @@ from explorer.study.branch import Branch, assembled
 from explorer.study.cycles import Cycles, Shot
 from explorer.study.equilibria import Equilibria, formulas_of
 from explorer.study.limit_cycle import limit_cycle
+from explorer.study.map_cycles import MapCycles, first_orbit
 from explorer.study.parts import Stop
 from explorer.study.return_map import Guess, ReturnMap
 from explorer.study.trace import CLOSED, Options, trace
-from explorer.systems import StepSystem, System, check_system
+from explorer.systems import MapSystem, StepSystem, System, check_system
 from explorer.types import Numbers, Value
 
 __all__ = ["continuation"]
@@ -63,7 +64,7 @@ def continuation(
 
     Parameters
     ----------
-    system : MechanicalSystem, HybridSystem or StepSystem
+    system : MechanicalSystem, HybridSystem, StepSystem or MapSystem
     scheme : EventDriven, optional
         By default with rtol = 1e-11, atol = 1e-12, because Newton's method needs many digits.
     parameter : str
@@ -75,7 +76,7 @@ def continuation(
         Of a forced system, in s, such as ``"2*pi/omega"``. With neither a section nor a period,
         equilibria are followed.
     count : int
-        Events (or periods) in one cycle.
+        Events (or periods) in one cycle; iterates of a map, 1 for its fixed points.
     guess : (n_x,) float or dict by state, optional
         A state near that just after the section, or near the equilibrium: one on a switching
         surface slides there. By default the start of the model.
@@ -124,8 +125,10 @@ def continuation(
     span = high - low
     ends = low / span, high / span
     options = Options(step, _SMALLEST * step, _LARGEST * step, TOL, *ends, _MOST, stop)
-    problem: Cycles | Equilibria
-    if section is None and period is None:
+    problem: Cycles | Equilibria | MapCycles
+    if isinstance(system, MapSystem):
+        problem, first = _map_cycle(system, parameter, section, period, count, guess, values, span)
+    elif section is None and period is None:
         problem, first = _equilibrium(system, parameter, values, guess, span)
     else:
         problem, first = _cycle(
@@ -135,7 +138,7 @@ def continuation(
 
 
 def _traced(
-    problem: Cycles | Equilibria,
+    problem: Cycles | Equilibria | MapCycles,
     first: np.ndarray,
     options: Options,
     direction: str,
@@ -183,7 +186,7 @@ def _range(
     return low, high
 
 
-def _start(problem: Cycles | Equilibria, u: np.ndarray, options: Options) -> Node:
+def _start(problem: Cycles | Equilibria | MapCycles, u: np.ndarray, options: Options) -> Node:
     """Return the first point, its tangent towards larger values of the parameter."""
     plane = np.zeros(len(u))
     plane[-1] = 1.0
@@ -219,6 +222,29 @@ def _equilibrium(
         )
     problem = Equilibria(system, parameter, values, x, span)
     return problem, problem.first(x)
+
+
+def _map_cycle(
+    system: MapSystem,
+    parameter: str,
+    section: str | None,
+    period: Value | None,
+    count: int,
+    guess: Guess | None,
+    values: np.ndarray,
+    span: float,
+) -> tuple[MapCycles, np.ndarray]:
+    """Return the problem of cycles of a map, and its unknowns near the first one."""
+    if section is not None or period is not None:
+        raise BadValue(
+            f"'{system.name}' is a map and has no section and no period in s: count = {count} says "
+            "how many iterates a cycle has."
+        )
+    if count != int(count) or count < 1:
+        raise BadValue(f"count = {count!r} must be a whole number from 1.")
+    points = first_orbit(system, values, guess, int(count))
+    problem = MapCycles(system, parameter, values, points, span)
+    return problem, problem.first()
 
 
 def _model_start(system: System, values: np.ndarray) -> np.ndarray:
