@@ -14,7 +14,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from explorer.dispatch.choose import choose
-from explorer.dispatch.simulate import simulate
 from explorer.errors import BadValue, NotApplicable, StepFailed, suggest
 from explorer.parameters import number
 from explorer.schemes.event_driven import EventDriven
@@ -28,6 +27,7 @@ from explorer.study.limit_cycle import limit_cycle
 from explorer.study.map_cycles import MapCycles, first_orbit
 from explorer.study.parts import Stop
 from explorer.study.return_map import Guess, ReturnMap
+from explorer.study.switched_cycle import settled
 from explorer.study.trace import CLOSED, Options, trace
 from explorer.systems import MapSystem, StepSystem, System, check_system
 from explorer.types import Numbers, Value
@@ -38,8 +38,6 @@ TOL = 1e-9  # residual of a point, relative
 _SMALLEST = 1e-4  # the least step over the usual one
 _LARGEST = 2.0
 _MOST = 1000  # points in each direction
-_SETTLES = 5  # times t_end, in which a run settles on a cycle
-_SAME, _HITS = 1e-3, 24  # how near a run comes back, of the largest states; events looked at
 _WAYS = ("both", "up", "down")
 
 
@@ -271,7 +269,8 @@ def _cycle(
         )
     rho = dict(zip(system.parameters, values.tolist(), strict=True))
     if period is None and isinstance(system, StepSystem):
-        shot = _settled(system, chosen, str(section), count, guess, rho)
+        P = ReturnMap(system, chosen, str(section), count=count, rho=rho)
+        shot = Shot(*settled(P, guess))
     else:
         cycle = limit_cycle(
             system, chosen, section, period=period, count=count, guess=guess, rho=rho
@@ -292,33 +291,3 @@ def _cycle(
             "another phase of its forcing."
         )
     return problem, problem.first(shot)
-
-
-def _settled(
-    system: StepSystem,
-    scheme: EventDriven,
-    section: str,
-    count: int,
-    guess: Guess | None,
-    rho: Numbers,
-) -> Shot:
-    """Return a cycle of a system with step functions, which begins beside its surfaces.
-
-    A run from the guess settles; its last `count` events of the section tell the period.
-    """
-    P = ReturnMap(system, scheme, section, count=count, rho=rho)
-    end = _SETTLES * P.t_max
-    run = simulate(system, scheme, x0=P.start(guess), t_end=end, rho=rho)
-    hits = [e for e in run.located if e.contact == section]
-    if len(hits) <= count:
-        raise BadValue(
-            f"Only {len(hits)} events of {section!r} happen up to t = {end:g} s, so a cycle of "
-            f"{count} is not seen. Another guess may settle on one."
-        )
-    last, peak = hits[-1], np.abs([e.x_plus for e in hits]).max(axis=0) + 1e-12
-    past = [e for e in hits[-1 - count : -_HITS : -1] if e.kind == last.kind]
-    far = [float(np.abs((e.x_plus - last.x_plus) / peak).max()) for e in past]
-    # a slide adds events to a cycle: which state comes back tells where it begins
-    near = [e for e, d in zip(past, far, strict=True) if d < 1.5 * min(far) + _SAME]
-    first = near[0] if near else hits[-1 - count]
-    return Shot(first.x_plus, last.t - first.t)
