@@ -32,6 +32,7 @@ __all__ = ["LimitCycle", "limit_cycle"]
 
 SINGULAR = 1e-7  # a multiplier this close to 1 leaves the cycle undetermined
 HALVINGS = 8
+RETURNS = 30
 History: TypeAlias = list[list[float]]  # residual, then x, of every iterate
 
 
@@ -44,7 +45,8 @@ class LimitCycle:
     ----------
     x : (n_x,) fixed point: the state just after the section (at t = 0, with a period)
     period : float, in s
-    multipliers : (k,) complex, by falling modulus, without the trivial ones
+    multipliers : (k,) complex, by falling modulus, without the trivial ones; of a cycle whose start
+        lies on a held contact those of the directions along it
     trivial : the omitted multipliers: 0 along the flow (of a system with step functions 1), 1 for
         each conserved quantity
     jacobian : (n_x, n_x) DP; of a system with step functions on a section the monodromy matrix
@@ -174,7 +176,8 @@ def limit_cycle(
     x = P.start(guess)
     kept = _Kept(P, keep, x)
     x, back, history = _solved(P, kept, x, tol, max_iter)
-    free, trivial = _multipliers(back.jacobian, P.period is None, kept.count)
+    along = back.free.T @ back.jacobian @ back.free
+    free, trivial = _multipliers(along, P.period is None, kept.count)
     return LimitCycle(
         x,
         back.T,
@@ -303,17 +306,39 @@ def _solved(
             # round-off of the integrator may end the convergence just above tol
             if history[-1][0] <= 100 * tol:
                 break
+            found = _returns(P, back.x, history[-1][0])
+            if found is not None:
+                x, back = found
+                history.append([_size(back.x - x, x), *x])
+                continue
             raise _lost(P, x, back, history, "no step along Newton's direction lowers it")
         x, back = new, trial
         history.append([_size(back.x - x, x), *x])
     return x, back, history
 
 
+def _returns(P: ReturnMap, x: np.ndarray, residual: float) -> tuple[np.ndarray, Return] | None:
+    """Return a state to which returns of the map lead, if its residual is less than a half.
+
+    Impacts that accumulate, sticking and slides make P flat and its derivative one of few states:
+    then Newton's direction leads nowhere, and the flow itself does.
+    """
+    for _ in range(RETURNS):
+        try:
+            back = P(x)
+        except ExplorerError:
+            return None
+        if _size(back.x - x, x) < 0.5 * residual:
+            return x, back
+        x = back.x
+    return None
+
+
 def _multipliers(DP: np.ndarray, section: bool, kept: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the multipliers by falling modulus, and the trivial ones apart."""
     values = np.linalg.eigvals(DP).astype(complex)
     out = list(np.argsort(np.abs(values - 1))[:kept])
-    if section:
+    if section and len(values) > len(out):
         out.append(
             min((k for k in range(len(values)) if k not in out), key=lambda k: abs(values[k]))
         )
