@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -192,15 +194,30 @@ def test_members_are_caught_by_the_attractor_that_catches_them_alone():
     assert {3} <= {*found.caught.tolist()}
 
 
-def test_an_attractor_is_followed_as_alone():
-    """Each member of a chain begins where the one before has ended."""
-    system, scheme = oscillator(), ex.MoreauJean(h=0.01)
+@pytest.mark.parametrize("scheme", [ex.MoreauJean(h=0.01), ex.SchatzmanPaoli(h=0.02)], ids=repr)
+def test_an_attractor_is_followed_as_alone(scheme):
+    """Each member of a chain begins where the one before has ended, or at the model's start."""
+    over = {"omega": np.linspace(2.5, 2.7, 6)}
+    given = {"t_end": f"8*{PERIOD}", "transient": f"4*{PERIOD}", "s": 0.4}
+    asked = {"observe": Section(period=PERIOD), **given, **QUIET}
+    question = replace(sweep(oscillator(), scheme, over=over, **asked).question, chained=True)
+    members = question.members(0, 6)
+    alone = one_by_one(oscillator(), scheme, question.members(0, 6), question.asked)
+    same(question.run(0, 6), alone)
+    assert members.chained
+    assert (alone.code == 0).sum() > 1
+    free = replace(question, chained=False).run(0, 6)
+    assert not np.array_equal(free.end[1:], alone.end[1:])
+
+
+def test_an_orbit_diagram_is_made_of_these_runs():
     asked = {"section": Section(period=PERIOD), "transient": 6, "points": 4, "s": 0.4}
-    found = orbit_diagram(
-        system, scheme, over={"omega": np.linspace(2.5, 2.7, 6)}, continuation="up", **asked,
-        **QUIET,
-    )  # fmt: skip
-    assert found is not None
+    system, over = oscillator(), {"omega": np.linspace(2.5, 2.7, 6)}
+    found = orbit_diagram(system, ex.MoreauJean(h=1e-3), over=over, **asked, **QUIET)
+    located = orbit_diagram(system, over=over, **asked, **QUIET)
+    (values, x), (same_values, exact) = found.dots("x"), located.dots("x")
+    np.testing.assert_array_equal(values, same_values)
+    np.testing.assert_allclose(x, exact, atol=0.05)
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,8 @@ def limit_cycle(
     x = P.start(guess)
     kept = _Kept(P, keep, x)
     x, back, history = _solved(P, kept, x, tol, max_iter)
-    along = back.free.T @ back.jacobian @ back.free
+    DP = back.jacobian
+    along = DP if back.free is None else back.free.T @ DP @ back.free
     free, trivial = _multipliers(along, P.period is None, kept.count)
     return LimitCycle(
         x,

@@ -99,7 +99,14 @@ def together(
 
 def _some(members: Members, places: np.ndarray) -> Members:
     """Return the members at these places."""
-    return Members(*(x[places] if isinstance(x, np.ndarray) else x for x in members))
+    return members._replace(
+        rho=members.rho[places],
+        start=members.start[places],
+        t_end=members.t_end[places],
+        since=members.since[places],
+        period=members.period[places],
+        offset=members.offset[places],
+    )
 
 
 def _put(seen: Observed, places: np.ndarray, found: Observed) -> None:

@@ -55,17 +55,18 @@ class Return:
     ----------
     x : (n_x,) the state that returns
     T : float, time of the return in s
-    jacobian : (n_x, n_x) DP; zero across the directions of `free`
+    jacobian : (n_x, n_x) DP; zero across the directions `free`
     run : Solution from x, with its derivatives by x
-    free : (n_x, k) orthonormal directions in which x may move: all, or those along the contacts
-        that are held where the map begins. What opens one, or makes it slide, has no derivative
+    free : (n_x, k), optional
+        Orthonormal directions along the contacts that are held where the map begins; what opens
+        one, or makes it slide, has no derivative. None: nothing is held, and x may move in all
     """
 
     x: np.ndarray
     T: float
     jacobian: np.ndarray
     run: Solution
-    free: np.ndarray
+    free: np.ndarray | None = None
 
 
 @study
@@ -229,14 +230,15 @@ class ReturnMap:
         """Return a value of the map with its derivative along the contacts held at the start."""
         free = directions(run)
         if free is None:
-            return Return(x, T, DP, run, np.eye(len(x)))
+            return Return(x, T, DP, run)
         return Return(x, T, DP @ free @ free.T, run, free)
 
     def trust(self, back: Return) -> Trust:
         """Return the trust in the Jacobian of a return, whose run is looked at up to its end."""
         until = None if self.period is not None else (str(self.section), self.count)
         names, run, solution = list(self.states), back.run.march, back.run
-        if back.free.shape[1] < len(names):  # columns in the free directions, by their main states
+        slopes = back.jacobian
+        if back.free is not None:  # columns in the free directions, by their main states
             names = [names[int(np.abs(column).argmax())] for column in back.free.T]
             solution = self.scheme.run(
                 self.compiled,
@@ -247,7 +249,7 @@ class ReturnMap:
                 seeds=back.free,
                 t_eval=[float(run.t_last)],
             )
-            run = solution.march
+            run, slopes = solution.march, slopes @ back.free
         question = ask(self.system, self.scheme, self.states, None, None, None, None, self.values)
         begun = run.steps.y[0, : run.flow.n_x]
         asked = dataclasses.replace(
@@ -263,7 +265,7 @@ class ReturnMap:
             hits = [e for e in back.run.located if e.contact == self.section]
             mine = [i for i, e in enumerate(hits, 1) if self._ends(e) and e.t <= back.T]
             asked = dataclasses.replace(asked, until=(str(self.section), mine[-1]))
-        return trust(asked, solution, back.jacobian @ back.free)
+        return trust(asked, solution, slopes)
 
     def cycle(self, x: np.ndarray, T: float) -> Solution:
         """Return the run from x over one return, its last event included."""

@@ -31,7 +31,6 @@ from explorer.kernels.model.inputs import ROUND, fill, force
 from explorer.kernels.model.structures import FORCE
 from explorer.kernels.references import kernel, refer, value_of
 from explorer.kernels.stored import Bytes, store, stored
-from explorer.kernels.structures import Integers
 from explorer.kernels.templates import template
 from explorer.kernels.time_stepping.compliant_contact import bend, bends
 from explorer.kernels.time_stepping.constrained_step import constrained_step
@@ -48,7 +47,7 @@ from explorer.kernels.time_stepping.moreau_jean_structures import (
     Workspace,
 )
 from explorer.kernels.time_stepping.position_projection import NOTHING, project
-from explorer.kernels.time_stepping.shared_march import tell
+from explorer.kernels.time_stepping.shared_march import PlaceRow, tell
 
 __all__ = ["bind", "go", "run"]
 
@@ -201,7 +200,7 @@ def run(problem: Problem, record: Record, work: Workspace) -> int:
 
 
 @kernel()
-def bind(task: Task, memory: Bytes, places: Integers) -> int:
+def bind(task: Task, memory: Bytes, places: PlaceRow) -> int:
     """Store a task where the memory has room for it, and tell its places; return its bytes."""
     needed = store(memory, task)
     if memory.size >= needed:

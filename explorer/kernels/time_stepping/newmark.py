@@ -29,14 +29,14 @@ from explorer.kernels.model.structures import FORCE
 from explorer.kernels.references import kernel as by_reference
 from explorer.kernels.references import value_of
 from explorer.kernels.stored import Bytes, store, stored
-from explorer.kernels.structures import Integers, Vector
+from explorer.kernels.structures import Vector
 from explorer.kernels.templates import template
 from explorer.kernels.time_stepping.bilinear_springs import bilinear
 from explorer.kernels.time_stepping.march import AGAIN, changes_at, march
 from explorer.kernels.time_stepping.newmark_error import following, local_error, middle
 from explorer.kernels.time_stepping.newmark_iteration import HALVINGS, forces, mass, newton
 from explorer.kernels.time_stepping.newmark_structures import Part, Problem, Record, Task, Workspace
-from explorer.kernels.time_stepping.shared_march import tell
+from explorer.kernels.time_stepping.shared_march import PlaceRow, tell
 
 __all__ = ["bind", "go", "run"]
 
@@ -263,7 +263,7 @@ def run(problem: Problem, record: Record, work: Workspace) -> int:
 
 
 @by_reference()
-def bind(task: Task, memory: Bytes, places: Integers) -> int:
+def bind(task: Task, memory: Bytes, places: PlaceRow) -> int:
     """Store a task where the memory has room for it, and tell its places; return its bytes."""
     needed = store(memory, task)
     if memory.size >= needed:

@@ -21,7 +21,7 @@ from explorer.kernels.model.structures import FORCE
 from explorer.kernels.references import kernel as by_reference
 from explorer.kernels.references import value_of
 from explorer.kernels.stored import Bytes, store, stored
-from explorer.kernels.structures import Integers, Vector
+from explorer.kernels.structures import Vector
 from explorer.kernels.templates import template
 from explorer.kernels.time_stepping.march import AGAIN, UNFACTORED, changes_at, march
 from explorer.kernels.time_stepping.newmark_error import following, local_error, middle
@@ -31,7 +31,7 @@ from explorer.kernels.time_stepping.newmark_structures import (
     LinearWorkspace,
     Record,
 )
-from explorer.kernels.time_stepping.shared_march import tell
+from explorer.kernels.time_stepping.shared_march import PlaceRow, tell
 
 __all__ = ["bind", "go", "run"]
 
@@ -230,7 +230,7 @@ def run(problem: LinearProblem, record: Record, work: LinearWorkspace) -> int:
 
 
 @by_reference()
-def bind(task: LinearTask, memory: Bytes, places: Integers) -> int:
+def bind(task: LinearTask, memory: Bytes, places: PlaceRow) -> int:
     """Store a task where the memory has room for it, and tell its places; return its bytes."""
     needed = store(memory, task)
     if memory.size >= needed:

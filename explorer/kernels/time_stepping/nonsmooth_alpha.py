@@ -57,7 +57,6 @@ from explorer.kernels.model.structures import MASS as MASS_ENTRIES
 from explorer.kernels.references import kernel as by_reference
 from explorer.kernels.references import value_of
 from explorer.kernels.stored import Bytes, store, stored
-from explorer.kernels.structures import Integers
 from explorer.kernels.templates import template
 from explorer.kernels.time_stepping.march import march
 from explorer.kernels.time_stepping.nonsmooth_alpha_iteration import newton
@@ -72,7 +71,7 @@ from explorer.kernels.time_stepping.nonsmooth_alpha_structures import (
     Task,
     Workspace,
 )
-from explorer.kernels.time_stepping.shared_march import tell
+from explorer.kernels.time_stepping.shared_march import PlaceRow, tell
 
 __all__ = ["bind", "go", "run"]
 
@@ -322,7 +321,7 @@ def run(problem: Problem, record: Record, work: Workspace) -> int:
 
 
 @by_reference()
-def bind(task: Task, memory: Bytes, places: Integers) -> int:
+def bind(task: Task, memory: Bytes, places: PlaceRow) -> int:
     """Store a task where the memory has room for it, and tell its places; return its bytes."""
     needed = store(memory, task)
     if memory.size >= needed:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -21,15 +21,61 @@ from explorer.runs.members import APART, FREE, Asked, Members, Observed
 from explorer.runs.time_stepping.factors import factorise
 from explorer.runs.time_stepping.starts import Starts, is_plain, starts
 
+if TYPE_CHECKING:
+    from explorer.kernels.time_stepping.ensemble import Patches
+    from explorer.kernels.time_stepping.shared_march import Addresses
+
 __all__ = [
-    "Answer", "Columns", "Parts", "Shared", "factored", "last_steps", "march_members", "weighted",
-]  # fmt: skip
+    "Answer",
+    "Columns",
+    "Parts",
+    "Shared",
+    "factored",
+    "last_steps",
+    "march_members",
+    "weighted",
+]
 
 _SECTIONS = ("none", "event", "period")
-_PLACES = 4  # that `bind` tells
 
 Columns = list[tuple[np.ndarray, np.ndarray]]  # an array, and what it holds of each member, (k, .)
 Parts = tuple[np.ndarray, ...]
+
+
+class Arrays(Protocol):
+    """A structure of arrays, at any depth."""
+
+    def __iter__(self) -> Iterator[object]: ...
+
+
+class Record(Arrays, Protocol):
+    """What a run writes: times (n_t,) in s, coordinates and velocities (n_t, n), and more."""
+
+    @property
+    def t(self) -> np.ndarray: ...
+
+    @property
+    def q(self) -> np.ndarray: ...
+
+    @property
+    def v(self) -> np.ndarray: ...
+
+
+class Work(Arrays, Protocol):
+    """A workspace; its state begins with the number of the last row that holds."""
+
+    @property
+    def state(self) -> np.ndarray: ...
+
+
+class Task(Protocol):
+    """All of a march; its problem has a `grid`."""
+
+    @property
+    def record(self) -> Record: ...
+
+    @property
+    def work(self) -> Work: ...
 
 
 @dataclass
@@ -51,7 +97,7 @@ class Shared:
     """
 
     kernels: ModuleType
-    task: Any
+    task: Task
     begin: Columns
     last: Columns = field(default_factory=list)
     steps: bool = True
@@ -116,7 +162,9 @@ def march_members(
         record.t,
         record.q,
         record.v,
-        *(getattr(record, name, none) for name in ("p", "gap", "gap_dot")),
+        getattr(record, "p", none),
+        getattr(record, "gap", none),
+        getattr(record, "gap_dot", none),
         getattr(record, "active", flags),
     )
     names = [contact.name for contact in compiled.system.contacts]
@@ -182,7 +230,7 @@ def _along(compiled: Compiled) -> np.ndarray:
     return found
 
 
-def _arrays(structure: Any) -> Iterator[np.ndarray]:
+def _arrays(structure: Iterable[object]) -> Iterator[np.ndarray]:
     """Yield the arrays of a structure, at any depth."""
     for part in structure:
         if isinstance(part, tuple):
@@ -205,18 +253,16 @@ def _patch(target: np.ndarray, values: np.ndarray) -> tuple[int, int, int, int]:
 
 def _patches(
     shared: Shared, t_end: np.ndarray, rows: np.ndarray
-) -> tuple[Any, Any, list[np.ndarray]]:
+) -> tuple[Addresses, Patches, list[np.ndarray]]:
     """Return where the march is, what it gets of each member, and what must stay alive for it."""
     from explorer.kernels.time_stepping.ensemble import Patches
-    from explorer.kernels.time_stepping.shared_march import Addresses, address
+    from explorer.kernels.time_stepping.shared_march import PLACES, Addresses, address
 
     task, bind = shared.task, shared.kernels.bind
-    memory, places = (
-        np.zeros(bind(task, np.zeros(0, np.uint8), np.zeros(1, np.int64)), np.uint8),
-        (np.zeros(_PLACES, np.int64)),
-    )
+    places = np.zeros(1, PLACES)
+    memory = np.zeros(bind(task, np.zeros(0, np.uint8), places), np.uint8)
     bind(task, memory, places)
-    problem, record, work, grid = places.tolist()
+    problem, record, work, grid = places[0].tolist()
     alive = [memory]
     begin = []
     for array in _arrays(task.work):
@@ -240,8 +286,8 @@ def _patches(
     patches = Patches(
         _table(begin, 4), _table(last, 4), _table(cleared, 2), task.work.state.view(np.int64)[:1]
     )
-    march = address(shared.kernels.go)
-    return Addresses(march, problem, record, work), patches, alive
+    found = Addresses(address(shared.kernels.go), problem, record, work)
+    return found, patches, alive
 
 
 def _table(rows: Iterable[tuple[int, ...]], width: int) -> np.ndarray:
@@ -249,7 +295,7 @@ def _table(rows: Iterable[tuple[int, ...]], width: int) -> np.ndarray:
     return np.array(kept, np.int64).reshape(-1, width)
 
 
-def weighted(weights: Sequence[float | np.ndarray], stacks: Sequence[np.ndarray]) -> np.ndarray:
+def weighted(weights: Iterable[float | np.ndarray], stacks: Sequence[np.ndarray]) -> np.ndarray:
     """Return the sum of weight times matrix of each member, as `factors.combined` does, (k, n, n).
 
     A weight is one number, or one of each member.

@@ -231,7 +231,7 @@ def shared(run: Run, starts: Starts, plain: np.ndarray, t_end: np.ndarray) -> An
                 kept = one
             elif [x.shape for x in one[:4]] != [x.shape for x in kept[:4]]:
                 return Answer(plain, None)
-            columns += zip(kept, parts, strict=False)
+            columns += zip(kept[:4], parts, strict=False)
         problem = problem._replace(factors=kept)
     elif problem.saddle.place.size:  # a band
         return Answer(plain, None)

@@ -206,7 +206,7 @@ def shared(
         M^-1 F at the starts.
     zero : bool
         Whether the first acceleration is zero, not `true`.
-    """  # fmt: skip
+    """
     one, n, record = int(plain.argmax()), compiled.n, Record(*_record(rows))
     M, K, C = starts.M, starts.K, starts.C
     begin: Columns = [
@@ -231,7 +231,7 @@ def shared(
         kept = kept or made
         if made is None or kept is None or _shapes(made) != _shapes(kept):
             return Answer(plain, None)
-        columns += zip(kept, parts, strict=False)  # type: ignore[arg-type]
+        columns += zip(kept[:4], parts, strict=False)
     assert kept is not None
     work = linear_workspace(n, setup.h, setup.true)
     begin.append((work.true0, true))

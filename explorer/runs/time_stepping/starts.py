@@ -145,7 +145,7 @@ def _forces(
     rows = np.repeat(np.arange(compiled.n), np.diff(compiled.lin_ptr))
     for row, column, value in zip(rows, compiled.lin_col, compiled.lin_val, strict=True):
         more[:, row] += value * inp[:, 1 + column]
-    return force + more
+    return np.asarray(force + more)
 
 
 def _regular(M: np.ndarray) -> np.ndarray:
@@ -156,11 +156,11 @@ def _regular(M: np.ndarray) -> np.ndarray:
     diagonal = M[:, range(n), range(n)]
     positive = (diagonal > 0).all(axis=1)
     if n == 1 or not M[:, ~np.eye(n, dtype=bool)].any():
-        return positive
+        return np.asarray(positive)
     size = np.abs(M).reshape(len(M), -1).max(axis=1)
     alike = np.abs(M - M.transpose(0, 2, 1)).reshape(len(M), -1).max(axis=1) <= _ALIKE * size
     found = positive & alike
     root = np.sqrt(diagonal[found])
     scaled = M[found] / (root[:, :, None] * root[:, None, :])
     found[found] = np.linalg.eigvalsh(scaled)[:, 0] > _REGULAR
-    return found
+    return np.asarray(found)
