@@ -1,4 +1,4 @@
-"""The members of a sweep by `simulate`, one after the other: for schemes without a kernel for many.
+"""The members of a sweep by `simulate`, one after the other: where no kernel runs many.
 
 What is observed means the same. States at the times of a section are those of `Solution.at`, exact
 where the scheme locates events; extrema are those of the rows, and of both sides of events.

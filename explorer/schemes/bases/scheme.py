@@ -179,7 +179,10 @@ class Scheme(metaclass=Named):
         raise TypeError(f"{type(self).__name__} does not say how it runs.")
 
     def ensemble(self, system: System) -> Callable[[Members, Asked], Observed] | None:
-        """Return what runs many members in one call, each as `run` does; None: nothing does."""
+        """Return what runs many members in one call, each as `run` does; None: nothing does.
+
+        A member with the code `explorer.runs.members.APART` is left to be run by itself.
+        """
         return None
 
     def certify(self, solution: Solution) -> list[Check]:
