@@ -218,6 +218,8 @@ class NonsmoothGeneralizedAlpha(AlphaFamily, Alpha):
         0.5, 0, 1, text="forecast factor of the active set", strict=True, minor=True
     )
 
+    shared = Alpha.shared  # of systems without constraints, which have no other march here
+
     def kernel(
         self,
         compiled: Compiled,

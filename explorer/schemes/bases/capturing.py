@@ -148,7 +148,7 @@ class Capturing(Scheme):
 
     def ensemble(self, system: System) -> Callable[[Members, Asked], Observed] | None:
         """Return what runs many members in one call; None where each needs a start of its own."""
-        if type(self).shared is Capturing.shared:
+        if type(self).shared is Capturing.shared or not self.agrees("shared", "kernel", "run"):
             return None
         compiled = self.compile(system)
         if not is_plain(compiled):

@@ -185,6 +185,15 @@ class Scheme(metaclass=Named):
         """
         return None
 
+    @classmethod
+    def agrees(cls, name: str, *others: str) -> bool:
+        """Whether a method is defined with the present `others`, not above a class with its own.
+
+        So a scheme that changes how it runs has no ensemble of the runs that it does not make.
+        """
+        places = {one: k for k, base in reversed([*enumerate(cls.__mro__)]) for one in vars(base)}
+        return all(places[name] <= places.get(other, len(cls.__mro__)) for other in others)
+
     def certify(self, solution: Solution) -> list[Check]:
         """Return what is checked of a run of this scheme: each figure beside its bound."""
         return []

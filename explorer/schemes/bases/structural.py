@@ -213,13 +213,14 @@ class Structural(Family):
     def ensemble(self, system: System) -> Callable[[Members, Asked], Observed] | None:
         """Return what runs many members in one call; None where each needs a start of its own."""
         compiled = self.compile(system)
-        if self.error_tol > 0 or not is_plain(compiled):
+        own = self.agrees("shared", "run")
+        if self.error_tol > 0 or not own or not is_plain(compiled):
             return None
         return functools.partial(
-            march_members, compiled, self.h, 1, functools.partial(self._shared, compiled)
+            march_members, compiled, self.h, 1, functools.partial(self.shared, compiled)
         )
 
-    def _shared(
+    def shared(
         self, compiled: Compiled, starts: Starts, plain: np.ndarray, t_end: np.ndarray, rows: int
     ) -> Answer:
         """Return the march that members share, whose record has so many rows."""
