@@ -74,7 +74,8 @@ def settled(P: ReturnMap, guess: Guess | None) -> tuple[np.ndarray, float]:
             f"Only {len(hits)} events of {P.section!r} happen up to t = {end:g} s, so a cycle of "
             f"{P.count} is not seen. Another guess may settle on one."
         )
-    last, peak = hits[-1], np.abs([e.x_plus for e in hits]).max(axis=0) + 1e-12
+    last, peak = hits[-1], np.abs([e.x_plus for e in hits]).max(axis=0)
+    peak = np.maximum(peak, 1e-6 * peak.max() + 1e-12)  # on the surface a state is round-off
     past = [e for e in hits[-1 - P.count : -_HITS : -1] if e.kind == last.kind]
     far = [float(np.abs((e.x_plus - last.x_plus) / peak).max()) for e in past]
     # a slide adds events to a cycle: which state comes back tells where it begins
@@ -120,7 +121,7 @@ def switched_cycle(
         loop = trial
         history.append([loop.residual, *loop.x])
     _check_size(P, loop)
-    return loop, history
+    return _once(P, loop, tol), history
 
 
 def events_of(P: ReturnMap, loop: Loop) -> list[np.ndarray]:
@@ -197,6 +198,25 @@ def _newton(P: ReturnMap, loop: Loop) -> np.ndarray | None:
         A / rows[:, None], np.append(-loop.off, 0.0) / rows, rcond=_SINGULAR
     )
     return step * unit if rank == n + 1 and np.isfinite(step).all() else None
+
+
+def _once(P: ReturnMap, loop: Loop, tol: float) -> Loop:
+    """Return one turn of an orbit that may go round several times."""
+    n = len(loop.x)
+    hits = [e for e in loop.run.located if e.contact == P.section]
+    peak = np.abs(loop.run.march.steps.y[:, :n]).max(axis=0)
+    unit = np.maximum(peak, 1e-3 * peak.max(initial=1e-300))
+    for event in hits[-2::-1]:
+        if event.kind == hits[-1].kind and np.abs((event.x_plus - hits[-1].x_plus) / unit).max() < (
+            _POINT
+        ):
+            try:
+                shorter = _closed(P, loop.x, hits[-1].t - event.t)
+            except ExplorerError:
+                continue
+            if shorter.residual <= _ROUND_OFF * tol:
+                return shorter
+    return loop
 
 
 def _check_size(P: ReturnMap, loop: Loop) -> None:
