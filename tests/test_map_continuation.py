@@ -171,7 +171,19 @@ def test_an_orbit_that_escapes_is_no_guess():
         continuation(ex.models.tent_map(), parameter="mu", mu=2.2, guess=[5.0], count=80)
 
 
-def test_equilibria_alone_do_not_double():
+def test_what_a_branch_of_a_map_does_not_have_is_refused():
     branch = continuation(quadratic(), parameter="mu", mu=0.5, over=(0.0, 0.6))
     with pytest.raises(ex.BadValue, match="flip of this branch"):
         branch.switch()
+    with pytest.raises(ex.NotApplicable, match="maps do not graze"):
+        ex.study.grazing(branch)
+    with pytest.raises(ex.NotApplicable, match="not of equilibria or maps"):
+        ex.study.bifurcation_curve(branch, None, "mu")
+
+
+def test_a_branch_of_a_map_is_drawn():
+    branch = continuation(ex.models.border_collision(), parameter="mu", mu=-0.8, guess=[-1])
+    drawn = ex.views.continuation(branch)
+    x = np.concatenate([np.asarray(trace.x, float) for trace in drawn.data if trace.x is not None])
+    assert np.nanmin(x) == pytest.approx(-1)
+    assert np.nanmax(x) == pytest.approx(1)

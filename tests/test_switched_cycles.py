@@ -116,3 +116,12 @@ def test_a_spiral_into_a_point_is_no_cycle():
     system.start(x=[1, 0], t_end=20)
     with pytest.raises(ex.StepFailed, match="finds no limit cycle of 'spiral'"):
         limit_cycle(system, section="side")
+
+
+@pytest.mark.parametrize("count", [1, 6])
+def test_a_bit_sticks_and_slips_with_one_period(count):
+    """It has settled after many turns, of which one is a cycle."""
+    cycle = limit_cycle(ex.models.drill_string(), section="bit", count=count)
+    assert cycle.period == pytest.approx(4.7321283, abs=1e-7)
+    assert sorted(e.kind for e in cycle.trajectory.located) == ["leaves", "slides"]
+    assert cycle.stable
