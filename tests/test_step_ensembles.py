@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -240,3 +241,15 @@ def test_threads_answer_as_one(monkeypatch):
     whole = sweep(system, scheme, over=over, **given, **QUIET)
     question = whole.question
     same(whole.observed, question.run(0, 200))
+
+
+def test_the_kernel_lets_other_threads_run():
+    """Without Python's lock: this thread counts while the other one marches."""
+    question = sweep(
+        oscillator(), ex.MoreauJean(h=1e-3), over={"omega": [2.5]}, t_end=400.0, **QUIET
+    ).question
+    thread, count = threading.Thread(target=question.run, args=(0, 1)), 0
+    thread.start()
+    while thread.is_alive():
+        count += 1
+    assert count > 1000
