@@ -147,5 +147,5 @@ def test_what_does_not_graze_is_refused(impact):
     system = ex.HybridSystem(
         "fold", x="x", params={"m": 0.3}, modes={"on": ["m - x**2"]}, start={"x": [0.5]}
     )
-    with pytest.raises(ex.ExplorerError, match="Equilibria do not graze"):
+    with pytest.raises(ex.ExplorerError, match="Equilibria and maps do not graze"):
         grazing(continuation(system, parameter="m", over=(0.1, 0.5)))

@@ -59,6 +59,23 @@ class CompiledMap:
         formulas = [*(f for b in branches for f in b.f), *(w for b in branches for w in b.when)]
         return Bundle(self._args, _written_out(self.system, formulas))
 
+    @functools.cached_property
+    def pieces(self) -> tuple[Bundle, ...]:
+        """Of each branch, also beyond its border: f (n,), by the state, by the parameters."""
+        found = []
+        for branch in self.system.branches:
+            f = _written_out(self.system, branch.f)
+            by = [_jacobian(f, v) for v in (self._x, self._rho)]
+            found.append(Bundle(self._args, [*f, *by[0], *by[1]]))
+        return tuple(found)
+
+    @functools.cached_property
+    def borders(self) -> Bundle:
+        """All conditions of every branch, then their derivatives by the state."""
+        whens = [w for b in self.system.branches for w in b.when]
+        written = _written_out(self.system, whens)
+        return Bundle(self._args, [*written, *_jacobian(written, self._x)])
+
     def start(self, rho: Reals) -> tuple[np.ndarray, np.ndarray]:
         """Return x0 (n,) and its derivative by all parameters (n, p)."""
         values = self._start(self.input(rho))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from explorer.derivatives.asked import Asked
@@ -10,7 +13,10 @@ from explorer.kernels.event_driven.records import CHANGES, CHANGES_BY_ALL
 from explorer.results.solution import Solution
 from explorer.runs.event_driven.run import BAND
 
-__all__ = ["check_held_start"]
+if TYPE_CHECKING:
+    from explorer.compiled import Flow
+
+__all__ = ["check_held_start", "directions"]
 
 _STEP = 1e-6  # of the difference; gaps and speeds are smooth
 _MOVES = 1e-6
@@ -28,23 +34,12 @@ def check_held_start(question: Asked, run: Solution) -> None:
     """
     flow, march = question.cost.flow, run.march
     _check_changes(question, run)
-    if flow.n_c == 0 or not len(march.steps.t) or (march.events.head["t"][:1] <= 0).any():
-        return
-    n_x, rows, nc = flow.n_x, flow.rows, flow.n_c
-    can_open = nc + len(flow.rough)  # constraints stand behind them: the start is put on those
-    held = march.steps.state[0, 1 : 1 + can_open] == 1
+    held = _held(run)
     if not held.any():
         return
+    n_x, nc = flow.n_x, flow.n_c
     x, seeds = march.steps.y[0, :n_x], question.seeds()
-
-    def constraints(rho: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Return the gaps, then the speeds of all rows that can open."""
-        inp = flow.input(rho)
-        inp[0], inp[1 : 1 + n_x] = 0.0, x
-        out = flow.bundles[1](inp)
-        G = out[2 * rows : 2 * rows + rows * flow.n].reshape(rows, flow.n)
-        return np.append(out[:nc], (out[rows : 2 * rows] + G @ x[flow.n :])[:can_open])
-
+    constraints = partial(_constraints, flow)
     watched = np.append(held[:nc], held)
     for name, place, seed in zip(question.wrt, question.places, seeds.T, strict=True):
         sides = []
@@ -65,6 +60,51 @@ def check_held_start(question: Asked, run: Solution) -> None:
             "state: the derivative does not exist, or the one-sided derivatives differ. Start "
             "beside it, or remove the parameter from wrt."
         )
+
+
+def directions(run: Solution) -> np.ndarray | None:
+    """Return orthonormal directions in which the start keeps what is held there, (n_x, k).
+
+    None: nothing is held, and it may move in all.
+    """
+    held = _held(run)
+    if not held.any():
+        return None
+    march, flow = run.march, run.march.flow
+    x, rho = march.steps.y[0, : flow.n_x].copy(), np.asarray(march.rho, float)
+    watched, columns = np.append(held[: flow.n_c], held), []
+    for k, size in enumerate(np.maximum(np.abs(x), 1.0)):
+        sides = []
+        for sign in (-1, 1):
+            moved = x.copy()
+            moved[k] += sign * _STEP * size
+            sides.append(_constraints(flow, rho, moved)[watched])
+        columns.append((sides[1] - sides[0]) / (2 * _STEP * size))
+    _, sizes, rows = np.linalg.svd(np.array(columns).T)
+    rank = int((sizes > _MOVES * max(sizes.max(initial=0.0), 1e-300)).sum())
+    return np.ascontiguousarray(rows[rank:].T)
+
+
+def _held(run: Solution) -> np.ndarray:
+    """Return which contacts are closed from t = 0, then which of those with friction stick."""
+    march, flow = run.march, run.march.flow
+    if not getattr(flow, "n_c", 0) or not len(march.steps.t):
+        return np.zeros(0, bool)
+    if (march.events.head["t"][:1] <= 0).any():
+        return np.zeros(0, bool)
+    # constraints stand behind them: the start is put on those
+    can_open = flow.n_c + len(flow.rough)
+    return np.asarray(march.steps.state[0, 1 : 1 + can_open] == 1)
+
+
+def _constraints(flow: Flow, rho: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return the gaps, then the speeds of all rows that can open."""
+    nc, rows, can_open = flow.n_c, flow.rows, flow.n_c + len(flow.rough)
+    inp = flow.input(rho)
+    inp[0], inp[1 : 1 + flow.n_x] = 0.0, x
+    out = flow.bundles[1](inp)
+    G = out[2 * rows : 2 * rows + rows * flow.n].reshape(rows, flow.n)
+    return np.append(out[:nc], (out[rows : 2 * rows] + G @ x[flow.n :])[:can_open])
 
 
 def _check_changes(question: Asked, run: Solution) -> None:

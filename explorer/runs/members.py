@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["ESCAPED", "FREE", "Asked", "Known", "Members", "Observed"]
+__all__ = ["APART", "ESCAPED", "FREE", "Asked", "Known", "Members", "Observed"]
 
 FREE, ESCAPED = -1, -2  # beside the number of the attractor that a member has come to
+APART = -9  # the code of a member that an ensemble leaves to be run by itself
 
 
 class Known(NamedTuple):

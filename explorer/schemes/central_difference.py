@@ -20,6 +20,8 @@ import numpy as np
 from explorer.compiled import Compiled
 from explorer.errors import BadValue
 from explorer.parameters import knob
+from explorer.runs.time_stepping.ensemble import Answer
+from explorer.runs.time_stepping.starts import Starts
 from explorer.schemes import schemes
 from explorer.schemes.bases.amplification import Coefficients
 from explorer.schemes.bases.capturing import Matrices
@@ -135,3 +137,11 @@ class CentralDifference(Alpha):
                 "contact='decomposition', which has Newton's impact law."
             )
         return super().kernel(compiled, t_end, inp, matrices, e, record)
+
+    def shared(
+        self, compiled: Compiled, starts: Starts, plain: np.ndarray, t_end: np.ndarray, rows: int
+    ) -> Answer:
+        """Return the march that members share; those with a refused restitution are not plain."""
+        if self.contact == CONTACT[1]:
+            plain = plain & (starts.e == 0).all(axis=1)
+        return super().shared(compiled, starts, plain, t_end, rows)

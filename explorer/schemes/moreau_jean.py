@@ -26,10 +26,12 @@ from explorer.errors import BadModel, BadValue
 from explorer.parameters import knob
 from explorer.quantities import quantity
 from explorer.results.solution import Solution
+from explorer.runs.time_stepping.ensemble import Answer
 from explorer.runs.time_stepping.factors import diagonal
-from explorer.runs.time_stepping.moreau_jean import LEVELS, Run, Setup
+from explorer.runs.time_stepping.moreau_jean import LEVELS, Run, Setup, shared
+from explorer.runs.time_stepping.starts import Starts
 from explorer.schemes import schemes
-from explorer.schemes.bases.capturing import LCP, ImplicitCapturing, Matrices, in_space
+from explorer.schemes.bases.capturing import LCP, ImplicitCapturing, Matrices, in_space, rows_of
 from explorer.systems import LagrangianSystem, System
 from explorer.systems.massless import Massless
 from explorer.verification.algorithmic import damped_by_theta
@@ -179,7 +181,19 @@ class MoreauJean(ImplicitCapturing):
                 "A compliant contact is evaluated at the end of the step, which theta = 0 does "
                 "not reach: use theta = 1/2."
             )
-        run = Run(
+        run = self._run(compiled, t_end, inp, matrices, e, record)
+        return run.march, run.last, run.more()
+
+    def _run(
+        self,
+        compiled: Compiled,
+        t_end: float,
+        inp: np.ndarray,
+        matrices: Matrices,
+        e: np.ndarray,
+        record: dict[str, np.ndarray],
+    ) -> Run:
+        return Run(
             compiled,
             Setup(
                 h=float(self.h),
@@ -196,7 +210,19 @@ class MoreauJean(ImplicitCapturing):
             ),
             record,
         )
-        return run.march, run.last, run.more()
+
+    def shared(
+        self, compiled: Compiled, starts: Starts, plain: np.ndarray, t_end: np.ndarray, rows: int
+    ) -> Answer:
+        """Return a march of `explorer.kernels.time_stepping.moreau_jean` for many members."""
+        one = int(plain.argmax())
+        matrices = (starts.M[one], starts.K[one], starts.C[one], starts.G[one].copy())
+        if self._on_graph(compiled, matrices):
+            return Answer(plain, None)
+        inp, e = starts.inp[one].copy(), starts.e[one, : compiled.nc]
+        record = rows_of(rows, compiled)
+        run = self._run(compiled, float(t_end[one]), inp, matrices, e, record)
+        return shared(run, starts, plain, t_end)
 
     def check_massless(self, compiled: Compiled, bare: Massless, G: np.ndarray) -> None:
         """Refuse what is impossible for massless directions.

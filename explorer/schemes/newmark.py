@@ -154,6 +154,8 @@ class GeneralizedAlpha(AlphaFamily, Structural):
     feature_references: ClassVar = {"constraints": ("arnold-bruls-2007",)}
     choice_references: ClassVar = {"family": {"hht": ("hilber-1977",), "wbz": ("wood-1980",)}}
 
+    shared = Structural.shared  # of systems without constraints, which have no other run here
+
     def run(
         self,
         compiled: Compiled,

@@ -21,10 +21,12 @@ from explorer.compiled import Compiled
 from explorer.errors import BadValue
 from explorer.parameters import knob
 from explorer.results.solution import Solution
+from explorer.runs.time_stepping.ensemble import Answer
 from explorer.runs.time_stepping.factors import solved
+from explorer.runs.time_stepping.starts import Starts, accelerations
 from explorer.schemes import schemes
-from explorer.schemes.bases.amplification import Coefficients, check_step
-from explorer.schemes.bases.capturing import LCP, ImplicitCapturing, Matrices
+from explorer.schemes.bases.amplification import Coefficients, check_step, within_limit
+from explorer.schemes.bases.capturing import LCP, ImplicitCapturing, Matrices, rows_of
 from explorer.schemes.bases.constrained_alpha import certified, constrained
 from explorer.schemes.bases.newmark_family import AlphaFamily, Family, NewmarkFamily
 from explorer.schemes.newmark import GeneralizedAlpha
@@ -37,7 +39,7 @@ from explorer.verification.steps import contact_problem
 from explorer.verification.touches import touches
 
 if TYPE_CHECKING:
-    from explorer.kernels.time_stepping.nonsmooth_alpha_structures import Method
+    from explorer.kernels.time_stepping.nonsmooth_alpha_structures import Method, Task
 
 __all__ = ["Alpha", "ContactInNewmark", "NonsmoothGeneralizedAlpha"]
 
@@ -92,9 +94,7 @@ class Alpha(ImplicitCapturing, Family):
         record: dict[str, np.ndarray],
     ) -> tuple[Callable[[], int], Callable[[], int], dict[str, np.ndarray]]:
         """Return a march of `explorer.runs.time_stepping.nonsmooth_alpha`."""
-        # loads compiled code
-        from explorer.kernels.complementarity.structures import LcpOptions
-        from explorer.runs.time_stepping.nonsmooth_alpha import Setup, march
+        from explorer.runs.time_stepping.nonsmooth_alpha import march  # loads compiled code
 
         if compiled.n > _MOST:
             raise BadValue(
@@ -106,18 +106,59 @@ class Alpha(ImplicitCapturing, Family):
             check_step(self, M, C, K, (lambda: compiled.highest) if compiled.linear else None)
         a = np.zeros_like(record["q"])
         a[0] = solved(M, compiled.at_start.forces(inp))
+        task = self._task(compiled, float(t_end), inp, matrices, e, record | {"a": a})
+        call, last = march(task)
+        return call, last, {"a": a}
+
+    def _task(
+        self,
+        compiled: Compiled,
+        t_end: float,
+        inp: np.ndarray,
+        matrices: Matrices,
+        e: np.ndarray,
+        record: dict[str, np.ndarray],
+    ) -> Task:
+        """Return the structures of a march."""
+        # loads compiled code
+        from explorer.kernels.complementarity.structures import LcpOptions
+        from explorer.runs.time_stepping.nonsmooth_alpha import Setup, task_of
+
         setup = Setup(
             method_of(self.coefficients, self.forecast, self.level, self.interpolated),
             float(self.newton_tol),
             self.newton_max,
             LcpOptions(LCP.index(self.lcp), float(self.lcp_tol), self.lcp_max),
             float(self.h),
-            float(t_end),
+            t_end,
             inp,
             e,
         )
-        call, last = march(compiled, setup, matrices, record | {"a": a})
-        return call, last, {"a": a}
+        return task_of(compiled, setup, matrices, record)
+
+    def shared(
+        self, compiled: Compiled, starts: Starts, plain: np.ndarray, t_end: np.ndarray, rows: int
+    ) -> Answer:
+        """Return a march of `explorer.kernels.time_stepping.nonsmooth_alpha` for many members."""
+        from explorer.runs.time_stepping.nonsmooth_alpha import shared  # loads compiled code
+
+        if compiled.constant:
+            plain = plain & within_limit(self, compiled, starts.M, starts.C, starts.K, plain)
+        if not plain.any():
+            return Answer(plain, None)
+        a = accelerations(starts.M, starts.F, plain)
+        one = int(plain.argmax())
+        matrices = (starts.M[one], starts.K[one], starts.C[one], starts.G[one].copy())
+        record = rows_of(rows, compiled)
+        task = self._task(
+            compiled,
+            float(t_end[one]),
+            starts.inp[one].copy(),
+            matrices,
+            starts.e[one].copy(),
+            record | {"a": np.zeros_like(record["q"])},
+        )
+        return shared(task, starts, a, plain)
 
 
 @schemes.register
@@ -176,6 +217,8 @@ class NonsmoothGeneralizedAlpha(AlphaFamily, Alpha):
     forecast: float = knob(  # type: ignore[misc]
         0.5, 0, 1, text="forecast factor of the active set", strict=True, minor=True
     )
+
+    shared = Alpha.shared  # of systems without constraints, which have no other march here
 
     def kernel(
         self,

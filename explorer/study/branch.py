@@ -14,6 +14,7 @@ from explorer.study import study
 from explorer.study.arclength import Node, correct
 from explorer.study.cycles import Cycle, Cycles
 from explorer.study.equilibria import Equilibria, Rest
+from explorer.study.map_cycles import MapCycles, Orbit
 from explorer.study.trace import Options, Special, Traced, trace
 from explorer.systems import System
 
@@ -32,11 +33,12 @@ class BranchPoint:
     kind : str
         Of cycles "fold", "flip", "Neimark-Sacker", "branch point", "grazing" (a guard is met with
         speed 0), "sliding" or "corner" (the sequence of events changes); of equilibria "fold",
-        "Hopf", "branch point", "boundary" (a surface is reached or left).
+        "Hopf", "branch point", "boundary" (a surface is reached or left); of maps also "border
+        collision" (a point of the cycle meets the border of its branch).
     parameter : float
     x : (n_x,) the state, as on the branch
     period : float
-        In s; NaN of an equilibrium.
+        In s, of maps in iterates; NaN of an equilibrium.
     multipliers : (k,) complex, at the nearest verified point; eigenvalues of an equilibrium
     test : float
         Residual of the test function at the nearest verified point: of a fold the parameter's part
@@ -44,7 +46,7 @@ class BranchPoint:
     error : float
         Estimated error of the parameter.
     name : str
-        The guard or contact, if there is one.
+        The guard or contact, or the branch that is left, if there is one.
     returns : (m, n_x) all states of the cycle on its section, at the nearest verified point
     """
 
@@ -73,7 +75,7 @@ class Branch:
     states : names of the entries of x
     values : (k,) the parameter
     x : (k, n_x) of a forced cycle at t = 0, of an autonomous one just after its section
-    period : (k,) in s; NaN of equilibria
+    period : (k,) in s, of maps in iterates; NaN of equilibria
     multipliers : (k, m) complex, by falling modulus, NaN where there are fewer; eigenvalues of
         equilibria, by falling real part
     stable : (k,) bool
@@ -83,8 +85,9 @@ class Branch:
     returns : (k, m, n_x)
         All states of each cycle on its section, as an orbit diagram shows them: of a forced one at
         the whole periods of the forcing, of an autonomous one just after each event of the section;
-        NaN where a cycle has fewer. Of equilibria x itself.
-    sequences : what happens in each cycle, (k,) tuples of (kind, name); of equilibria the sides
+        NaN where a cycle has fewer. Of equilibria x itself; of maps all points of the cycle.
+    sequences : what happens in each cycle, (k,) tuples of (kind, name); of equilibria the sides, of
+        maps the branches of the points
     points : tuple of BranchPoint
     ends : (str, str)
         Why the branch ends, at its first point and at its last one.
@@ -105,7 +108,7 @@ class Branch:
     sequences: tuple[tuple[object, ...], ...]
     points: tuple[BranchPoint, ...]
     ends: tuple[str, str]
-    problem: Cycles | Equilibria = field(repr=False)
+    problem: Cycles | Equilibria | MapCycles = field(repr=False)
     options: Options = field(repr=False)
     section: str | None = None
 
@@ -143,7 +146,7 @@ class Branch:
         NotApplicable
             The branch is one of equilibria.
         """
-        if not isinstance(self.problem, Cycles):
+        if isinstance(self.problem, Equilibria):
             raise NotApplicable("Equilibria have no flips: switch is for branches of cycles.")
         flips = self.found("flip")
         if point is None and flips:
@@ -177,7 +180,7 @@ class Branch:
 
 
 def assembled(
-    problem: Cycles | Equilibria,
+    problem: Cycles | Equilibria | MapCycles,
     backward: Traced | None,
     forward: Traced,
     options: Options,
@@ -223,8 +226,8 @@ def assembled(
     )
 
 
-def _data(node: Node) -> Cycle | Rest:
-    assert isinstance(node.at.data, Cycle | Rest)
+def _data(node: Node) -> Cycle | Rest | Orbit:
+    assert isinstance(node.at.data, Cycle | Rest | Orbit)
     return node.at.data
 
 
@@ -254,7 +257,7 @@ def _stacked(found: Sequence[np.ndarray]) -> np.ndarray:
 class _Reader:
     """States of nodes; of an autonomous cycle at the event of the section that goes on."""
 
-    def __init__(self, problem: Cycles | Equilibria, section: str | None) -> None:
+    def __init__(self, problem: Cycles | Equilibria | MapCycles, section: str | None) -> None:
         self.problem, self.section = problem, section
         self.last: np.ndarray | None = None
 
@@ -283,6 +286,8 @@ class _Reader:
         """Return all states of a cycle on its section, (m, n_x)."""
         cycle, problem = node.at.data, self.problem
         own = np.asarray(problem.state(node.w * problem.scale))
+        if isinstance(cycle, Orbit):
+            return cycle.points
         if not isinstance(cycle, Cycle):
             return own[None]
         if self.section is not None:
@@ -294,7 +299,7 @@ class _Reader:
 
 
 def _point(
-    problem: Cycles | Equilibria,
+    problem: Cycles | Equilibria | MapCycles,
     reader: _Reader,
     special: Special,
     nodes: list[Node],

@@ -1,4 +1,4 @@
-"""Continuation: limit cycles and equilibria over one parameter, stable or not.
+"""Continuation: limit cycles, equilibria and cycles of maps over one parameter, stable or not.
 
 Pseudo-arclength: tangent predictor, Newton corrector with exact derivatives by state and parameter
 (through the saltation of all events), steps that adapt. Of each point the multipliers; folds,
@@ -14,7 +14,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from explorer.dispatch.choose import choose
-from explorer.dispatch.simulate import simulate
 from explorer.errors import BadValue, NotApplicable, StepFailed, suggest
 from explorer.parameters import number
 from explorer.schemes.event_driven import EventDriven
@@ -25,10 +24,12 @@ from explorer.study.branch import Branch, assembled
 from explorer.study.cycles import Cycles, Shot
 from explorer.study.equilibria import Equilibria, formulas_of
 from explorer.study.limit_cycle import limit_cycle
+from explorer.study.map_cycles import MapCycles, first_orbit
 from explorer.study.parts import Stop
 from explorer.study.return_map import Guess, ReturnMap
+from explorer.study.switched_cycle import settled
 from explorer.study.trace import CLOSED, Options, trace
-from explorer.systems import StepSystem, System, check_system
+from explorer.systems import MapSystem, StepSystem, System, check_system
 from explorer.types import Numbers, Value
 
 __all__ = ["continuation"]
@@ -37,8 +38,6 @@ TOL = 1e-9  # residual of a point, relative
 _SMALLEST = 1e-4  # the least step over the usual one
 _LARGEST = 2.0
 _MOST = 1000  # points in each direction
-_SETTLES = 5  # times t_end, in which a run settles on a cycle
-_SAME, _HITS = 1e-3, 24  # how near a run comes back, of the largest states; events looked at
 _WAYS = ("both", "up", "down")
 
 
@@ -63,7 +62,7 @@ def continuation(
 
     Parameters
     ----------
-    system : MechanicalSystem, HybridSystem or StepSystem
+    system : MechanicalSystem, HybridSystem, StepSystem or MapSystem
     scheme : EventDriven, optional
         By default with rtol = 1e-11, atol = 1e-12, because Newton's method needs many digits.
     parameter : str
@@ -75,7 +74,7 @@ def continuation(
         Of a forced system, in s, such as ``"2*pi/omega"``. With neither a section nor a period,
         equilibria are followed.
     count : int
-        Events (or periods) in one cycle.
+        Events (or periods) in one cycle; iterates of a map, 1 for its fixed points.
     guess : (n_x,) float or dict by state, optional
         A state near that just after the section, or near the equilibrium: one on a switching
         surface slides there. By default the start of the model.
@@ -124,8 +123,10 @@ def continuation(
     span = high - low
     ends = low / span, high / span
     options = Options(step, _SMALLEST * step, _LARGEST * step, TOL, *ends, _MOST, stop)
-    problem: Cycles | Equilibria
-    if section is None and period is None:
+    problem: Cycles | Equilibria | MapCycles
+    if isinstance(system, MapSystem):
+        problem, first = _map_cycle(system, parameter, section, period, count, guess, values, span)
+    elif section is None and period is None:
         problem, first = _equilibrium(system, parameter, values, guess, span)
     else:
         problem, first = _cycle(
@@ -135,7 +136,7 @@ def continuation(
 
 
 def _traced(
-    problem: Cycles | Equilibria,
+    problem: Cycles | Equilibria | MapCycles,
     first: np.ndarray,
     options: Options,
     direction: str,
@@ -183,7 +184,7 @@ def _range(
     return low, high
 
 
-def _start(problem: Cycles | Equilibria, u: np.ndarray, options: Options) -> Node:
+def _start(problem: Cycles | Equilibria | MapCycles, u: np.ndarray, options: Options) -> Node:
     """Return the first point, its tangent towards larger values of the parameter."""
     plane = np.zeros(len(u))
     plane[-1] = 1.0
@@ -221,6 +222,29 @@ def _equilibrium(
     return problem, problem.first(x)
 
 
+def _map_cycle(
+    system: MapSystem,
+    parameter: str,
+    section: str | None,
+    period: Value | None,
+    count: int,
+    guess: Guess | None,
+    values: np.ndarray,
+    span: float,
+) -> tuple[MapCycles, np.ndarray]:
+    """Return the problem of cycles of a map, and its unknowns near the first one."""
+    if section is not None or period is not None:
+        raise BadValue(
+            f"'{system.name}' is a map and has no section and no period in s: count = {count} says "
+            "how many iterates a cycle has."
+        )
+    if count != int(count) or count < 1:
+        raise BadValue(f"count = {count!r} must be a whole number from 1.")
+    points = first_orbit(system, values, guess, int(count))
+    problem = MapCycles(system, parameter, values, points, span)
+    return problem, problem.first()
+
+
 def _model_start(system: System, values: np.ndarray) -> np.ndarray:
     x: np.ndarray = EventDriven.compile(system).start(values.tolist())[0]
     return x
@@ -245,7 +269,8 @@ def _cycle(
         )
     rho = dict(zip(system.parameters, values.tolist(), strict=True))
     if period is None and isinstance(system, StepSystem):
-        shot = _settled(system, chosen, str(section), count, guess, rho)
+        P = ReturnMap(system, chosen, str(section), count=count, rho=rho)
+        shot = Shot(*settled(P, guess))
     else:
         cycle = limit_cycle(
             system, chosen, section, period=period, count=count, guess=guess, rho=rho
@@ -266,33 +291,3 @@ def _cycle(
             "another phase of its forcing."
         )
     return problem, problem.first(shot)
-
-
-def _settled(
-    system: StepSystem,
-    scheme: EventDriven,
-    section: str,
-    count: int,
-    guess: Guess | None,
-    rho: Numbers,
-) -> Shot:
-    """Return a cycle of a system with step functions, which begins beside its surfaces.
-
-    A run from the guess settles; its last `count` events of the section tell the period.
-    """
-    P = ReturnMap(system, scheme, section, count=count, rho=rho)
-    end = _SETTLES * P.t_max
-    run = simulate(system, scheme, x0=P.start(guess), t_end=end, rho=rho)
-    hits = [e for e in run.located if e.contact == section]
-    if len(hits) <= count:
-        raise BadValue(
-            f"Only {len(hits)} events of {section!r} happen up to t = {end:g} s, so a cycle of "
-            f"{count} is not seen. Another guess may settle on one."
-        )
-    last, peak = hits[-1], np.abs([e.x_plus for e in hits]).max(axis=0) + 1e-12
-    past = [e for e in hits[-1 - count : -_HITS : -1] if e.kind == last.kind]
-    far = [float(np.abs((e.x_plus - last.x_plus) / peak).max()) for e in past]
-    # a slide adds events to a cycle: which state comes back tells where it begins
-    near = [e for e, d in zip(past, far, strict=True) if d < 1.5 * min(far) + _SAME]
-    first = near[0] if near else hits[-1 - count]
-    return Shot(first.x_plus, last.t - first.t)

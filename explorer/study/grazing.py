@@ -149,7 +149,7 @@ def grazing(branch: Branch, point: BranchPoint | None = None) -> Grazing:
         raise BadValue(f"grazing needs a branch, as study.continuation returns, and no {branch!r}.")
     problem = branch.problem
     if not isinstance(problem, Cycles):
-        raise NotApplicable("Equilibria do not graze: give a branch of cycles.")
+        raise NotApplicable("Equilibria and maps do not graze: give a branch of cycles of a flow.")
     touching = [q for q in branch.points if q.name and _touches(q)]
     if point is None and not touching:
         raise BadValue("The branch has no point at which a cycle grazes a guard.")

@@ -16,13 +16,15 @@ import numpy as np
 import sympy as sp
 
 from explorer.derivatives.trust import Trust
+from explorer.dispatch.simulate import simulate
 from explorer.errors import BadModel, BadValue, ExplorerError, StepFailed
 from explorer.quantities import quantity
 from explorer.results.solution import Solution
 from explorer.study import study
 from explorer.study.asked import Chosen
 from explorer.study.return_map import Guess, Return, ReturnMap
-from explorer.systems import System
+from explorer.study.switched_cycle import events_of, switched_cycle, trust_in
+from explorer.systems import StepSystem, System
 from explorer.systems.expressions import expression
 from explorer.types import Numbers, Value
 
@@ -30,6 +32,7 @@ __all__ = ["LimitCycle", "limit_cycle"]
 
 SINGULAR = 1e-7  # a multiplier this close to 1 leaves the cycle undetermined
 HALVINGS = 8
+RETURNS = 30
 History: TypeAlias = list[list[float]]  # residual, then x, of every iterate
 
 
@@ -42,10 +45,13 @@ class LimitCycle:
     ----------
     x : (n_x,) fixed point: the state just after the section (at t = 0, with a period)
     period : float, in s
-    multipliers : (k,) complex, by falling modulus, without the trivial ones
-    trivial : the omitted multipliers: 0 along the flow, 1 for each conserved quantity
-    jacobian : (n_x, n_x) DP
-    residual : float, largest entry of P(x) - x, relative to 1 + |x|
+    multipliers : (k,) complex, by falling modulus, without the trivial ones; of a cycle whose start
+        lies on a held contact those of the directions along it
+    trivial : the omitted multipliers: 0 along the flow (of a system with step functions 1), 1 for
+        each conserved quantity
+    jacobian : (n_x, n_x) DP; of a system with step functions on a section the monodromy matrix
+        where `trajectory` begins, in the middle of its longest piece beside all surfaces
+    residual : float, largest entry of P(x) - x, relative to 1 + |x|, or to the largest states
     history : (iterations, n_x + 1) residual, then x, of every iterate
     trajectory : Solution over one cycle
     states : names of the entries of x
@@ -124,7 +130,8 @@ def limit_cycle(
     count : int
         Events (or periods) in one cycle; 2 finds a gait with a long and a short step.
     guess : (n_x,) float or dict by state, optional
-        A state near that just after the section; by default the start of the model.
+        A state near that just after the section; by default the start of the model. Of a system
+        with step functions and a section a run from it settles on the cycle.
     keep : formula or sequence of formulas
         Conserved quantities, such as an energy. The cycle is sought with the values at the guess.
     tol : float
@@ -164,10 +171,14 @@ def limit_cycle(
         t_max=t_max,
         rho={**(rho or {}), **parameters},
     )
+    if isinstance(system, StepSystem) and P.period is None:
+        return _switched(P, guess, keep, tol, max_iter)
     x = P.start(guess)
     kept = _Kept(P, keep, x)
     x, back, history = _solved(P, kept, x, tol, max_iter)
-    free, trivial = _multipliers(back.jacobian, P.period is None, kept.count)
+    DP = back.jacobian
+    along = DP if back.free is None else back.free.T @ DP @ back.free
+    free, trivial = _multipliers(along, P.period is None, kept.count)
     return LimitCycle(
         x,
         back.T,
@@ -180,6 +191,39 @@ def limit_cycle(
         P.states,
         P,
         P.trust(back),
+    )
+
+
+def _switched(
+    P: ReturnMap,
+    guess: Guess | None,
+    keep: Value | Sequence[Value],
+    tol: float,
+    max_iter: int,
+) -> LimitCycle:
+    """Return a cycle that meets its section on a switching surface."""
+    if keep if isinstance(keep, str) else len(list(keep) if isinstance(keep, Sequence) else [keep]):
+        raise BadValue(
+            "keep= names what a system conserves, and one with step functions is sought by a run "
+            "that settles: leave it out, or give a period."
+        )
+    loop, history = switched_cycle(P, guess, tol, max_iter)
+    values = np.linalg.eigvals(loop.monodromy).astype(complex)
+    along = int(np.abs(values - 1).argmin())
+    free = np.delete(values, along)
+    x = events_of(P, loop)[-1]
+    return LimitCycle(
+        x,
+        loop.T,
+        free[np.argsort(-np.abs(free), kind="stable")],
+        values[[along]],
+        loop.monodromy,
+        history[-1][0],
+        np.array(history),
+        simulate(P.system, P.scheme, x0=loop.x, t_end=loop.T, rho=P.values, throw=False),
+        P.states,
+        P,
+        trust_in(P, loop),
     )
 
 
@@ -263,17 +307,39 @@ def _solved(
             # round-off of the integrator may end the convergence just above tol
             if history[-1][0] <= 100 * tol:
                 break
+            found = _returns(P, back.x, history[-1][0])
+            if found is not None:
+                x, back = found
+                history.append([_size(back.x - x, x), *x])
+                continue
             raise _lost(P, x, back, history, "no step along Newton's direction lowers it")
         x, back = new, trial
         history.append([_size(back.x - x, x), *x])
     return x, back, history
 
 
+def _returns(P: ReturnMap, x: np.ndarray, residual: float) -> tuple[np.ndarray, Return] | None:
+    """Return a state to which returns of the map lead, if its residual is less than a half.
+
+    Impacts that accumulate, sticking and slides make P flat and its derivative one of few states:
+    then Newton's direction leads nowhere, and the flow itself does.
+    """
+    for _ in range(RETURNS):
+        try:
+            back = P(x)
+        except ExplorerError:
+            return None
+        if _size(back.x - x, x) < 0.5 * residual:
+            return x, back
+        x = back.x
+    return None
+
+
 def _multipliers(DP: np.ndarray, section: bool, kept: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the multipliers by falling modulus, and the trivial ones apart."""
     values = np.linalg.eigvals(DP).astype(complex)
     out = list(np.argsort(np.abs(values - 1))[:kept])
-    if section:
+    if section and len(values) > len(out):
         out.append(
             min((k for k in range(len(values)) if k not in out), key=lambda k: abs(values[k]))
         )

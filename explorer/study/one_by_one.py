@@ -1,4 +1,4 @@
-"""The members of a sweep by `simulate`, one after the other: for schemes without a kernel for many.
+"""The members of a sweep by `simulate`, one after the other: where no kernel runs many.
 
 What is observed means the same. States at the times of a section are those of `Solution.at`, exact
 where the scheme locates events; extrema are those of the rows, and of both sides of events.
@@ -7,6 +7,7 @@ where the scheme locates events; extrema are those of the rows, and of both side
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
@@ -14,12 +15,12 @@ from explorer.dispatch.simulate import simulate
 from explorer.errors import ExplorerError
 from explorer.results.solution import Solution
 from explorer.runs.capture import catch
-from explorer.runs.members import FREE, Asked, Known, Members, Observed
+from explorer.runs.members import APART, FREE, Asked, Known, Members, Observed
 from explorer.schemes import Scheme
 from explorer.systems import LagrangianSystem, StateSpaceSystem, System
 from explorer.types import Plain
 
-__all__ = ["arguments", "one_by_one"]
+__all__ = ["arguments", "one_by_one", "together"]
 
 _PARTS = 16  # of a step with a polynomial, for extrema
 _OPENS = ("released", "slips", "sticks", "turns")  # events of a contact that are no points
@@ -68,6 +69,49 @@ def one_by_one(system: System, scheme: Scheme, members: Members, asked: Asked) -
             elif run.status.ok:
                 _read(run, members, asked, seen, i)
     return seen.without_failed()
+
+
+def together(
+    system: System,
+    scheme: Scheme,
+    fast: Callable[[Members, Asked], Observed],
+    members: Members,
+    asked: Asked,
+) -> Observed:
+    """Run all members by an ensemble, and by themselves those that it leaves."""
+    if not members.chained or scheme.located:
+        seen = fast(members, asked)
+        left = np.flatnonzero(seen.code == APART)
+        if len(left):
+            _put(seen, left, one_by_one(system, scheme, _some(members, left), asked))
+        return seen
+    seen = Observed.empty(members.size, members.start.shape[1], asked)
+    for i in range(members.size):
+        one = _some(members, np.array([i]))._replace(chained=False)
+        if i > 0 and seen.code[i - 1] == 0:
+            one.start[0] = seen.end[i - 1]
+        found = fast(one, asked)
+        if found.code[0] == APART:
+            found = one_by_one(system, scheme, one, asked)
+        _put(seen, np.array([i]), found)
+    return seen
+
+
+def _some(members: Members, places: np.ndarray) -> Members:
+    """Return the members at these places."""
+    return members._replace(
+        rho=members.rho[places],
+        start=members.start[places],
+        t_end=members.t_end[places],
+        since=members.since[places],
+        period=members.period[places],
+        offset=members.offset[places],
+    )
+
+
+def _put(seen: Observed, places: np.ndarray, found: Observed) -> None:
+    for target, values in zip(seen, found, strict=True):
+        target[places] = values
 
 
 def _catch(

@@ -19,7 +19,7 @@ from explorer.derivatives.question import event_names
 from explorer.errors import BadValue, suggest
 from explorer.runs.members import Asked, Known, Members, Observed
 from explorer.schemes import Scheme
-from explorer.study.one_by_one import one_by_one
+from explorer.study.one_by_one import one_by_one, together
 from explorer.study.over import Axes, states_of
 from explorer.study.section import Section
 from explorer.systems import System
@@ -146,7 +146,7 @@ class Question:
         if begin is not None:
             members.start[0], members = begin[0], members._replace(mode=begin[1])
         if fast is not None:
-            return fast(members, self.asked)
+            return together(self.system, self.scheme, fast, members, self.asked)
         return one_by_one(self.system, self.scheme, members, self.asked)
 
     def _formula(self, value: Value, what: str) -> sp.Expr:

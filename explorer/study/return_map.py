@@ -21,6 +21,7 @@ import numpy as np
 import sympy as sp
 
 from explorer.compiled.assembly import assembly
+from explorer.derivatives.held_start import directions
 from explorer.derivatives.question import ask, event_names
 from explorer.derivatives.trust import Trust, trust
 from explorer.dispatch.choose import choose
@@ -54,14 +55,18 @@ class Return:
     ----------
     x : (n_x,) the state that returns
     T : float, time of the return in s
-    jacobian : (n_x, n_x) DP
+    jacobian : (n_x, n_x) DP; zero across the directions `free`
     run : Solution from x, with its derivatives by x
+    free : (n_x, k), optional
+        Orthonormal directions along the contacts that are held where the map begins; what opens
+        one, or makes it slide, has no derivative. None: nothing is held, and x may move in all
     """
 
     x: np.ndarray
     T: float
     jacobian: np.ndarray
     run: Solution
+    free: np.ndarray | None = None
 
 
 @study
@@ -204,7 +209,7 @@ class ReturnMap:
                     f"After one period '{self.system.name}' is in the mode "
                     f"{self._name_of(run.mode[-1])!r} and not in {self.mode!r}: no return."
                 )
-            return Return(run.x[-1], self.period, run.S[-1][:n_x], run)
+            return self._returned(run.x[-1], self.period, run.S[-1][:n_x], run)
         for span in dict.fromkeys((min(self._span, self.t_max), self.t_max)):
             run = self._run(x, span, n_x)
             hits = [e for e in run.located if self._ends(e)]
@@ -218,18 +223,34 @@ class ReturnMap:
         self._span, self._last = 2 * event.t, event.t
         march, k = run.march, run.located.index(event)
         S = march.part("s_plus")[k].reshape(n_x, n_x + 1).T[:n_x]
-        return Return(
-            event.x_plus.copy(),
-            event.t,
-            S + np.outer(march.part("f_plus")[k, :n_x], march.part("dtau")[k]),
-            run,
-        )
+        DP = S + np.outer(march.part("f_plus")[k, :n_x], march.part("dtau")[k])
+        return self._returned(event.x_plus.copy(), event.t, DP, run)
+
+    def _returned(self, x: np.ndarray, T: float, DP: np.ndarray, run: Solution) -> Return:
+        """Return a value of the map with its derivative along the contacts held at the start."""
+        free = directions(run)
+        if free is None:
+            return Return(x, T, DP, run)
+        return Return(x, T, DP @ free @ free.T, run, free)
 
     def trust(self, back: Return) -> Trust:
         """Return the trust in the Jacobian of a return, whose run is looked at up to its end."""
         until = None if self.period is not None else (str(self.section), self.count)
+        names, run, solution = list(self.states), back.run.march, back.run
+        slopes = back.jacobian
+        if back.free is not None:  # columns in the free directions, by their main states
+            names = [names[int(np.abs(column).argmax())] for column in back.free.T]
+            solution = self.scheme.run(
+                self.compiled,
+                self.rho,
+                float(run.t_last),
+                x0=run.steps.y[0, : run.flow.n_x].copy(),
+                wrt=(-1,) * len(names),
+                seeds=back.free,
+                t_eval=[float(run.t_last)],
+            )
+            run, slopes = solution.march, slopes @ back.free
         question = ask(self.system, self.scheme, self.states, None, None, None, None, self.values)
-        run = back.run.march
         begun = run.steps.y[0, : run.flow.n_x]
         asked = dataclasses.replace(
             question,
@@ -237,12 +258,14 @@ class ReturnMap:
             t_end=run.t_end,
             given=begun.copy(),
             cost=question.cost.of(run.flow),
+            wrt=tuple(names),
+            places=(-1,) * len(names),
         )
         if until is not None:  # the count of the map leaves out what does not end it
             hits = [e for e in back.run.located if e.contact == self.section]
             mine = [i for i, e in enumerate(hits, 1) if self._ends(e) and e.t <= back.T]
             asked = dataclasses.replace(asked, until=(str(self.section), mine[-1]))
-        return trust(asked, back.run, back.jacobian)
+        return trust(asked, solution, slopes)
 
     def cycle(self, x: np.ndarray, T: float) -> Solution:
         """Return the run from x over one return, its last event included."""

@@ -107,7 +107,9 @@ def bifurcation_curve(
         raise BadValue(f"A branch is needed, as study.continuation returns, and no {branch!r}.")
     problem = branch.problem
     if not isinstance(problem, Cycles):
-        raise NotApplicable("Curves over two parameters are those of cycles, not of equilibria.")
+        raise NotApplicable(
+            "Curves over two parameters are those of cycles of flows, not of equilibria or maps."
+        )
     if point is None:
         point = next((q for q in branch.points if q.kind in _KINDS), None)
     if point is None or point.kind not in _KINDS:

@@ -30,6 +30,7 @@ from explorer.kernels.model.held_inputs import hold
 from explorer.kernels.model.inputs import ROUND, fill, force
 from explorer.kernels.model.structures import FORCE
 from explorer.kernels.references import kernel, refer, value_of
+from explorer.kernels.stored import Bytes, store, stored
 from explorer.kernels.templates import template
 from explorer.kernels.time_stepping.compliant_contact import bend, bends
 from explorer.kernels.time_stepping.constrained_step import constrained_step
@@ -46,8 +47,9 @@ from explorer.kernels.time_stepping.moreau_jean_structures import (
     Workspace,
 )
 from explorer.kernels.time_stepping.position_projection import NOTHING, project
+from explorer.kernels.time_stepping.shared_march import PlaceRow, tell
 
-__all__ = ["run"]
+__all__ = ["bind", "go", "run"]
 
 AT_REST = 1e-9  # sliding beside the velocities that make it, with which a contact starts sticking
 
@@ -180,11 +182,27 @@ def advance(problem: Problem, record: Record, shared: Shared, row: int, h: float
     return look(problem, record, work, row + 1, h)
 
 
+@kernel(inner=True)
+def go(problem: Problem, record: Record, work: Workspace) -> int:
+    """Do what `run` does, with structures that are stored."""
+    fixed, rows, own = value_of(problem), value_of(record), value_of(work)
+    shared = Shared(own.state, refer(own), refer(Task(fixed, rows, own)))
+    return march(start, cross, advance, refer(fixed), refer(rows), shared)
+
+
 @kernel()
 def run(problem: Problem, record: Record, work: Workspace) -> int:
     """March from row state.row to t_end.
 
     Return a status, or `march.UNFACTORED`: factors for the step state.factored are wanted.
     """
-    shared = Shared(work.state, refer(work), refer(Task(problem, record, work)))
-    return march(start, cross, advance, refer(problem), refer(record), shared)
+    return go(problem, record, work)
+
+
+@kernel()
+def bind(task: Task, memory: Bytes, places: PlaceRow) -> int:
+    """Store a task where the memory has room for it, and tell its places; return its bytes."""
+    needed = store(memory, task)
+    if memory.size >= needed:
+        tell(stored(memory, Task), places)
+    return needed

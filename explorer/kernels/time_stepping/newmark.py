@@ -26,15 +26,19 @@ from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
 from explorer.kernels.model.held_inputs import hold
 from explorer.kernels.model.inputs import evaluate, fill
 from explorer.kernels.model.structures import FORCE
+from explorer.kernels.references import kernel as by_reference
+from explorer.kernels.references import value_of
+from explorer.kernels.stored import Bytes, store, stored
 from explorer.kernels.structures import Vector
 from explorer.kernels.templates import template
 from explorer.kernels.time_stepping.bilinear_springs import bilinear
 from explorer.kernels.time_stepping.march import AGAIN, changes_at, march
 from explorer.kernels.time_stepping.newmark_error import following, local_error, middle
 from explorer.kernels.time_stepping.newmark_iteration import HALVINGS, forces, mass, newton
-from explorer.kernels.time_stepping.newmark_structures import Part, Problem, Record, Workspace
+from explorer.kernels.time_stepping.newmark_structures import Part, Problem, Record, Task, Workspace
+from explorer.kernels.time_stepping.shared_march import PlaceRow, tell
 
-__all__ = ["run"]
+__all__ = ["bind", "go", "run"]
 
 
 @kernel(inline=True)
@@ -242,6 +246,12 @@ def step(problem: Problem, record: Record, work: Workspace, row: int, h: float, 
     return SUCCESS
 
 
+@by_reference(inner=True)
+def go(problem: Problem, record: Record, work: Workspace) -> int:
+    """Do what `run` does, with structures that are stored."""
+    return march(begin, cross, step, value_of(problem), value_of(record), value_of(work))
+
+
 @kernel()
 def run(problem: Problem, record: Record, work: Workspace) -> int:
     """March from row state.row to t_end; return a status of `explorer.codes`, FULL or BREAK.
@@ -249,4 +259,13 @@ def run(problem: Problem, record: Record, work: Workspace) -> int:
     NEWTON_CAP, SINGULAR, NOT_FINITE: a step failed, also in 2^HALVINGS parts; record.residual tells
     |r| in the row behind the last.
     """
-    return march(begin, cross, step, problem, record, work)
+    return go(problem, record, work)
+
+
+@by_reference()
+def bind(task: Task, memory: Bytes, places: PlaceRow) -> int:
+    """Store a task where the memory has room for it, and tell its places; return its bytes."""
+    needed = store(memory, task)
+    if memory.size >= needed:
+        tell(stored(memory, Task), places)
+    return needed

@@ -18,17 +18,22 @@ from explorer.kernels.linear_algebra.factored_solve import solve_factored
 from explorer.kernels.model.held_inputs import hold
 from explorer.kernels.model.inputs import fill, force
 from explorer.kernels.model.structures import FORCE
+from explorer.kernels.references import kernel as by_reference
+from explorer.kernels.references import value_of
+from explorer.kernels.stored import Bytes, store, stored
 from explorer.kernels.structures import Vector
 from explorer.kernels.templates import template
 from explorer.kernels.time_stepping.march import AGAIN, UNFACTORED, changes_at, march
 from explorer.kernels.time_stepping.newmark_error import following, local_error, middle
 from explorer.kernels.time_stepping.newmark_structures import (
     LinearProblem,
+    LinearTask,
     LinearWorkspace,
     Record,
 )
+from explorer.kernels.time_stepping.shared_march import PlaceRow, tell
 
-__all__ = ["run"]
+__all__ = ["bind", "go", "run"]
 
 
 @kernel(inline=True)
@@ -206,6 +211,14 @@ def step_linear(
     return SUCCESS
 
 
+@by_reference(inner=True)
+def go(problem: LinearProblem, record: Record, work: LinearWorkspace) -> int:
+    """Do what `run` does, with structures that are stored."""
+    return march(
+        begin_linear, cross_linear, step_linear, value_of(problem), value_of(record), value_of(work)
+    )
+
+
 @kernel()
 def run(problem: LinearProblem, record: Record, work: LinearWorkspace) -> int:
     """March from row state.row to t_end; return a status of `explorer.codes`, or of `march`.
@@ -213,4 +226,13 @@ def run(problem: LinearProblem, record: Record, work: LinearWorkspace) -> int:
     NOT_FINITE: the row behind the last is not. UNFACTORED: the factors for the step state.factored
     are wanted. BREAK: M is singular.
     """
-    return march(begin_linear, cross_linear, step_linear, problem, record, work)
+    return go(problem, record, work)
+
+
+@by_reference()
+def bind(task: LinearTask, memory: Bytes, places: PlaceRow) -> int:
+    """Store a task where the memory has room for it, and tell its places; return its bytes."""
+    needed = store(memory, task)
+    if memory.size >= needed:
+        tell(stored(memory, LinearTask), places)
+    return needed

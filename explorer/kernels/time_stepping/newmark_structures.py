@@ -12,8 +12,9 @@ from explorer.kernels.structures import Counts, Integers, Matrix, Vector, rows_o
 from explorer.kernels.time_stepping.bilinear_springs import Springs
 from explorer.kernels.time_stepping.march import Grid
 
-__all__ = ["Bands", "LinearProblem", "LinearWorkspace", "Matrices", "Method", "Options", "Part",
-           "Places", "Problem", "Record", "Workspace", "linear_workspace", "workspace"]  # fmt: skip
+__all__ = ["Bands", "LinearProblem", "LinearTask", "LinearWorkspace", "Matrices", "Method",
+           "Options", "Part", "Places", "Problem", "Record", "Task", "Workspace",
+           "linear_workspace", "workspace"]  # fmt: skip
 
 
 class Method(NamedTuple):
@@ -196,6 +197,22 @@ class LinearWorkspace(NamedTuple):
     a_moved: Vector
     true0: Vector
     true1: Vector
+
+
+class Task(NamedTuple):
+    """All of a march."""
+
+    problem: Problem
+    record: Record
+    work: Workspace
+
+
+class LinearTask(NamedTuple):
+    """All of a march with constant matrices."""
+
+    problem: LinearProblem
+    record: Record
+    work: LinearWorkspace
 
 
 def workspace(n: int, h: float, true: np.ndarray) -> Workspace:

@@ -54,6 +54,9 @@ from explorer.kernels.model.held_inputs import hold
 from explorer.kernels.model.inputs import TOUCH, evaluate, fill, force, scatter
 from explorer.kernels.model.structures import FORCE, GAP
 from explorer.kernels.model.structures import MASS as MASS_ENTRIES
+from explorer.kernels.references import kernel as by_reference
+from explorer.kernels.references import value_of
+from explorer.kernels.stored import Bytes, store, stored
 from explorer.kernels.templates import template
 from explorer.kernels.time_stepping.march import march
 from explorer.kernels.time_stepping.nonsmooth_alpha_iteration import newton
@@ -65,10 +68,12 @@ from explorer.kernels.time_stepping.nonsmooth_alpha_structures import (
     Problem,
     Record,
     Step,
+    Task,
     Workspace,
 )
+from explorer.kernels.time_stepping.shared_march import PlaceRow, tell
 
-__all__ = ["run"]
+__all__ = ["bind", "go", "run"]
 
 
 @kernel(inline=True)
@@ -299,6 +304,12 @@ def step_alpha(
     return SUCCESS
 
 
+@by_reference(inner=True)
+def go(problem: Problem, record: Record, work: Workspace) -> int:
+    """Do what `run` does, with structures that are stored."""
+    return march(begin, cross, step_alpha, value_of(problem), value_of(record), value_of(work))
+
+
 @kernel()
 def run(problem: Problem, record: Record, work: Workspace) -> int:
     """March from row state.row to the last one; return a status of `explorer.codes`.
@@ -306,4 +317,13 @@ def run(problem: Problem, record: Record, work: Workspace) -> int:
     NEWTON_CAP, NOT_FINITE, SINGULAR, INDEFINITE (of M), or what `complement` returns: of the step
     behind the last row, whose residuals the record holds.
     """
-    return march(begin, cross, step_alpha, problem, record, work)
+    return go(problem, record, work)
+
+
+@by_reference()
+def bind(task: Task, memory: Bytes, places: PlaceRow) -> int:
+    """Store a task where the memory has room for it, and tell its places; return its bytes."""
+    needed = store(memory, task)
+    if memory.size >= needed:
+        tell(stored(memory, Task), places)
+    return needed

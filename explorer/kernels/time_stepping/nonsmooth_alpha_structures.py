@@ -137,6 +137,14 @@ class Step(NamedTuple):
     c_w: float  # w beside an acceleration
 
 
+class Task(NamedTuple):
+    """All of a march."""
+
+    problem: Problem
+    record: Record
+    work: Workspace
+
+
 def workspace(n: int, nc: int, h: float) -> Workspace:
     """Return the work arrays for n coordinates, nc contacts and a step h."""
     state = np.zeros(1, STATE)

@@ -11,6 +11,14 @@ from explorer.compiled import Compiled
 from explorer.compiled.held import breaks_of
 from explorer.compiled.ordering import ordering
 from explorer.kernels.entry import entry
+from explorer.runs.time_stepping.ensemble import (
+    Answer,
+    Columns,
+    Shared,
+    factored,
+    last_steps,
+    weighted,
+)
 from explorer.runs.time_stepping.factors import (
     UNCHANGING,
     UNUSED,
@@ -19,6 +27,7 @@ from explorer.runs.time_stepping.factors import (
     combined,
     factorise,
 )
+from explorer.runs.time_stepping.starts import Starts
 from explorer.types import Matrix
 
 if TYPE_CHECKING:
@@ -29,7 +38,7 @@ if TYPE_CHECKING:
         Workspace,
     )
 
-__all__ = ["LEVELS", "Run", "Setup"]
+__all__ = ["LEVELS", "Run", "Setup", "shared"]
 
 LEVELS = 3  # `Setup.projected`: constraints hold at both levels
 _NOWHERE, _NONE = np.empty(0, np.int64), np.empty((0, 0))
@@ -195,3 +204,39 @@ class Run:
         if self.levels:
             found["gamma_phi"] = record.gamma
         return found
+
+
+def shared(run: Run, starts: Starts, plain: np.ndarray, t_end: np.ndarray) -> Answer:
+    """Return the march of a run for all members whose starts are plain."""
+    from explorer.kernels.time_stepping import moreau_jean
+
+    problem, record, n = run.problem, run.record, run.compiled.n
+    M, K, C = starts.M, starts.K, starts.C
+    begin: Columns = [
+        (problem.bundles.inp, starts.inp),
+        (record.q[:1], starts.inp[:, 1 : 1 + n]),
+        (record.v[:1], starts.inp[:, 1 + n : 1 + 2 * n]),
+        (problem.contacts.G.val, starts.G),
+        (problem.contacts.e, starts.e),
+    ]
+    last: Columns = []
+    if run.constant:
+        theta, sizes = problem.method.theta, last_steps(problem.method.h, t_end)
+        for h, columns in ((problem.method.h, begin), (sizes, last)):
+            ht = h * theta
+            one, plain, parts = factored(weighted((1.0, ht, ht * ht), (M, C, K)), plain)
+            if one is None:
+                return Answer(plain, None)
+            if columns is begin:
+                kept = one
+            elif [x.shape for x in one[:4]] != [x.shape for x in kept[:4]]:
+                return Answer(plain, None)
+            columns += zip(kept[:4], parts, strict=False)
+        problem = problem._replace(factors=kept)
+    elif problem.saddle.place.size:  # a band
+        return Answer(plain, None)
+    else:
+        own = problem.matrices
+        begin += [(own.M, M), (own.K, K), (own.C, C)]
+    task = moreau_jean.Task(problem, record, run.work)
+    return Answer(plain, Shared(moreau_jean, task, begin, last))

@@ -19,6 +19,7 @@ from explorer.kernels.time_stepping.march import BREAK, FULL, UNFACTORED, Grid
 from explorer.kernels.time_stepping.newmark_structures import (
     Bands,
     LinearProblem,
+    LinearTask,
     LinearWorkspace,
     Matrices,
     Method,
@@ -26,16 +27,26 @@ from explorer.kernels.time_stepping.newmark_structures import (
     Places,
     Problem,
     Record,
+    Task,
     Workspace,
     linear_workspace,
     workspace,
 )
 from explorer.runs.time_stepping.breaks import acceleration_jump
+from explorer.runs.time_stepping.ensemble import (
+    Answer,
+    Columns,
+    Shared,
+    factored,
+    last_steps,
+    weighted,
+)
 from explorer.runs.time_stepping.factors import UNUSED, combined, factorise, rows_of
 from explorer.runs.time_stepping.motion_rows import Rows
+from explorer.runs.time_stepping.starts import Starts
 from explorer.types import Matrix
 
-__all__ = ["Setup", "march", "march_linear"]
+__all__ = ["Setup", "march", "march_linear", "shared"]
 
 _STEPS = 100  # of one size, where steps adapt
 _record = operator.attrgetter(*Record._fields)
@@ -75,6 +86,27 @@ def _jump(compiled: Compiled, setup: Setup, rows: Rows, work: Workspace | Linear
     work.true0[:] += jump
 
 
+def _linear_problem(compiled: Compiled, setup: Setup, M: Matrix) -> LinearProblem:
+    """Return the equations with constant M, K, C, not factored yet."""
+    return LinearProblem(
+        model.Bundles(compiled.table, setup.inp, np.empty(compiled.most + 1)),
+        model.Rows(compiled.lin_ptr, compiled.lin_col, compiled.lin_val),
+        model.Rows(*rows_of(M)),
+        UNUSED,
+        UNUSED,
+        setup.method,
+        _options(setup, False, False, False),
+        Grid(setup.t_end, 0, setup.error_tol <= 0, breaks_of(compiled.system, 1 + 2 * compiled.n)),
+    )
+
+
+def _weights(method: Method, h: np.ndarray) -> np.ndarray:
+    """Return the weights of M, C and K in the matrix of a step, for steps h (k,): (3, k)."""
+    c, am, af = (method.c_d, method.c_v, method.c_a), method.alpha_m, method.alpha_f
+    c_d, c_v, c_a = (x * h ** (method.power - j) for j, x in enumerate(c))
+    return np.array([(1 - am) * c_a, (1 - af) * c_v, (1 - af) * c_d])
+
+
 def march_linear(
     compiled: Compiled, setup: Setup, matrices: tuple[Matrix, ...], rows: Rows
 ) -> tuple[int, int]:
@@ -83,34 +115,23 @@ def march_linear(
     Return a status and the last row that holds.
     """
     run, (M, K, C) = entry(newmark_linear.run), matrices
-    method, h, t_end, even = setup.method, setup.h, setup.t_end, setup.error_tol <= 0
-    options, grid = (
-        _options(setup, False, False, False),
-        Grid(t_end, 0, even, breaks_of(compiled.system, 1 + 2 * compiled.n)),
-    )
-    c, am, af = np.array([method.c_d, method.c_v, method.c_a]), method.alpha_m, method.alpha_f
-    powers = method.power - np.arange(3.0)
-    bundles = model.Bundles(compiled.table, setup.inp, np.empty(compiled.most + 1))
-    linear = model.Rows(compiled.lin_ptr, compiled.lin_col, compiled.lin_val)
-    mass = model.Rows(*rows_of(M))
+    h, t_end, even = setup.h, setup.t_end, setup.error_tol <= 0
     work = linear_workspace(compiled.n, h, setup.true)
     record = Record(*_record(rows))
-    factors: Factors = UNUSED
-    full = grid.drive.t.size > 0 and len(mass.val) != compiled.n
-    inertia = (factorise(M) or UNUSED) if full else UNUSED
+    problem = _linear_problem(compiled, setup, M)
+    if problem.grid.drive.t.size > 0 and len(problem.mass.val) != compiled.n:
+        problem = problem._replace(inertia=factorise(M) or UNUSED)
     most, code, last = np.inf if even else _STEPS, UNFACTORED, 0
     while code in (UNFACTORED, FULL):
         if code == FULL:
             work.state["row"] = rows.more(setup.error_tol, last)
             record = Record(*_record(rows))
         else:
-            c_d, c_v, c_a = (c * h**powers).tolist()
-            weights = (1 - am) * c_a, (1 - af) * c_v, (1 - af) * c_d
+            weights = _weights(setup.method, np.array([h]))[:, 0].tolist()
             made = factorise(combined(weights, (M, C, K)), min((t_end - rows.t[last]) / h, most))
             if made is None:
                 return SINGULAR, last
-            factors = made
-        problem = LinearProblem(bundles, linear, mass, factors, inertia, method, options, grid)
+            problem = problem._replace(factors=made)
         code = run(problem, record, work)
         while code == BREAK:
             _jump(compiled, setup, rows, work)
@@ -119,18 +140,18 @@ def march_linear(
     return code, last
 
 
-def march(
-    compiled: Compiled, setup: Setup, matrices: tuple[Matrix, ...], rows: Rows
-) -> tuple[int, int]:
-    """March with Newton's method; return a status and the last row that holds."""
-    run, kind, springs = entry(newmark.run), compiled.structural, rows.slip.shape[1]
+def _problem(
+    compiled: Compiled, setup: Setup, matrices: tuple[Matrix, ...], springs: int
+) -> Problem:
+    """Return the equations that Newton's method solves; `matrices` are those at the start."""
+    kind = compiled.structural
     explicit = setup.method.c_d == 0  # d does not depend on x, v does
     analytic = kind.analytic and not springs and not setup.method.interpolated
     options = _options(setup, analytic, kind.moves, explicit and compiled.place_C.size == 0)
     places = Places(compiled.place_M, compiled.place_K, compiled.place_C, kind.inertia)
     flat = [A.reshape(A.size) for A in matrices]
     bands = kind.bands.tolist()
-    problem = Problem(
+    return Problem(
         kind.at(setup.inp),
         places,
         Matrices(*matrices, *flat),
@@ -145,6 +166,13 @@ def march(
             breaks_of(compiled.system, 1 + 2 * compiled.n),
         ),
     )
+
+
+def march(
+    compiled: Compiled, setup: Setup, matrices: tuple[Matrix, ...], rows: Rows
+) -> tuple[int, int]:
+    """March with Newton's method; return a status and the last row that holds."""
+    run, problem = entry(newmark.run), _problem(compiled, setup, matrices, rows.slip.shape[1])
     work, code, last = workspace(compiled.n, setup.h, setup.true), FULL, 0
     while code == FULL:
         if last > 0:
@@ -156,3 +184,60 @@ def march(
             code = run(problem, record, work)
         last = int(work.state["row"][0])
     return code, last
+
+
+def shared(
+    compiled: Compiled,
+    setup: Setup,
+    rows: Rows,
+    starts: Starts,
+    true: np.ndarray,
+    plain: np.ndarray,
+    t_end: np.ndarray,
+    *,
+    zero: bool,
+) -> Answer:
+    """Return the march for all members whose starts are plain.
+
+    Parameters
+    ----------
+    setup, rows : those of one member; its input vector has room for accelerations
+    true : (k, n) float
+        M^-1 F at the starts.
+    zero : bool
+        Whether the first acceleration is zero, not `true`.
+    """
+    one, n, record = int(plain.argmax()), compiled.n, Record(*_record(rows))
+    M, K, C = starts.M, starts.K, starts.C
+    begin: Columns = [
+        (setup.inp, np.hstack([starts.inp, np.zeros_like(true)])),
+        (record.q[:1], starts.inp[:, 1 : 1 + n]),
+        (record.v[:1], starts.inp[:, 1 + n : 1 + 2 * n]),
+        (record.a[:1], np.zeros_like(true) if zero else true),
+    ]
+    if not compiled.constant:
+        given = M[one].copy(), K[one].copy(), C[one].copy()
+        begin += zip(given, (M, K, C), strict=True)
+        task = Task(_problem(compiled, setup, given, 0), record, workspace(n, setup.h, setup.true))
+        begin.append((task.work.true0, true))
+        return Answer(plain, Shared(newmark, task, begin, steps=False))
+    problem, last = _linear_problem(compiled, setup, M[one]), Columns()
+    present = (M != 0).reshape(len(M), -1)
+    plain = plain & (present == present[one]).all(axis=1)
+    begin.append((problem.mass.val, M.reshape(len(M), -1)[:, present[one]]))
+    kept: Factors | None = None
+    for h, columns in ((np.full(len(M), setup.h), begin), (last_steps(setup.h, t_end), last)):
+        made, plain, parts = factored(weighted(_weights(setup.method, h), (M, C, K)), plain)
+        kept = kept or made
+        if made is None or kept is None or _shapes(made) != _shapes(kept):
+            return Answer(plain, None)
+        columns += zip(kept[:4], parts, strict=False)
+    assert kept is not None
+    work = linear_workspace(n, setup.h, setup.true)
+    begin.append((work.true0, true))
+    linear = LinearTask(problem._replace(factors=kept), record, work)
+    return Answer(plain, Shared(newmark_linear, linear, begin, last, steps=False))
+
+
+def _shapes(factors: Factors) -> list[tuple[int, ...]]:
+    return [x.shape for x in factors[:4]]

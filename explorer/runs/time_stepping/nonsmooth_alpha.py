@@ -22,11 +22,14 @@ from explorer.kernels.time_stepping.nonsmooth_alpha_structures import (
     Options,
     Problem,
     Record,
+    Task,
     workspace,
 )
+from explorer.runs.time_stepping.ensemble import Answer, Columns, Shared
+from explorer.runs.time_stepping.starts import Starts
 from explorer.types import Matrix, is_sparse
 
-__all__ = ["Setup", "march"]
+__all__ = ["Setup", "march", "shared", "task_of"]
 
 
 class Setup(NamedTuple):
@@ -42,10 +45,10 @@ class Setup(NamedTuple):
     e: np.ndarray  # (n_c,) restitution
 
 
-def march(
+def task_of(
     compiled: Compiled, setup: Setup, matrices: tuple[Matrix, ...], rows: dict[str, np.ndarray]
-) -> tuple[Callable[[], int], Callable[[], int]]:
-    """Return the march and what tells its last row, to be called.
+) -> Task:
+    """Return the structures of a march.
 
     `matrices` are M, K, C and the entries of G at the start, `rows` the arrays of a `Record`.
     """
@@ -63,11 +66,32 @@ def march(
         Options(setup.newton_tol, setup.newton_max, constant, kind.moves, setup.lcp),
         Grid(setup.t_end, len(rows["t"]) - 1, True, breaks_of(compiled.system, 1 + 2 * n)),
     )
-    work = workspace(n, nc, setup.h)
-    run, record = entry(nonsmooth_alpha.run), Record(**rows)
+    return Task(problem, Record(**rows), workspace(n, nc, setup.h))
+
+
+def march(task: Task) -> tuple[Callable[[], int], Callable[[], int]]:
+    """Return the march and what tells its last row, to be called."""
+    run = entry(nonsmooth_alpha.run)
 
     def call() -> int:
-        code = int(run(problem, record, work))
+        code = int(run(*task))
         return SINGULAR if code == BREAK else code
 
-    return call, lambda: int(work.state["row"][0])
+    return call, lambda: int(task.work.state["row"][0])
+
+
+def shared(task: Task, starts: Starts, a: np.ndarray, plain: np.ndarray) -> Answer:
+    """Return the march for all members whose starts are plain; `a` (k, n) begins it."""
+    problem, record, n = task.problem, task.record, a.shape[1]
+    begin: Columns = [
+        (problem.bundles.inp, np.hstack([starts.inp, np.zeros_like(a)])),
+        (record.q[:1], starts.inp[:, 1 : 1 + n]),
+        (record.v[:1], starts.inp[:, 1 + n : 1 + 2 * n]),
+        (record.a[:1], a),
+        (problem.matrices.M, starts.M),
+        (problem.matrices.K, starts.K),
+        (problem.matrices.C, starts.C),
+        (problem.contacts.G.val, starts.G),
+        (problem.contacts.e, starts.e),
+    ]
+    return Answer(plain, Shared(nonsmooth_alpha, task, begin))

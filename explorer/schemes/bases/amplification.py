@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from explorer.compiled import Compiled
 from explorer.errors import BadValue
 from explorer.quantities import quantity
 from explorer.systems.modal import natural_modes
@@ -30,6 +31,7 @@ __all__ = [
     "limit",
     "radius_at_infinity",
     "roots",
+    "within_limit",
 ]
 
 
@@ -265,3 +267,33 @@ def check_step(
                 f"{quantity(omega[k], 'rad/s')}. Use a smaller h, or an unconditionally stable "
                 "scheme such as Newmark(beta=1/4, gamma=1/2)."
             )
+
+
+def within_limit(
+    scheme: Stepped,
+    compiled: Compiled,
+    M: np.ndarray,
+    C: np.ndarray,
+    K: np.ndarray,
+    plain: np.ndarray,
+) -> np.ndarray:
+    """Return which members with constant matrices (k, n, n) `check_step` takes, (k,) bool.
+
+    Members that are not `plain` are not looked at.
+    """
+    found = np.zeros(len(M), bool)
+    if scheme.coefficients.unconditional:
+        return ~found
+    kept: dict[bytes, bool] = {}
+    highest = (lambda: compiled.highest) if compiled.linear else None
+    for k in np.flatnonzero(plain).tolist():
+        key = M[k].tobytes() + C[k].tobytes() + K[k].tobytes()
+        if key not in kept:
+            try:
+                check_step(scheme, M[k], C[k], K[k], highest)
+            except BadValue:
+                kept[key] = False
+            else:
+                kept[key] = True
+        found[k] = kept[key]
+    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import ClassVar, TypeAlias
 
@@ -22,14 +23,17 @@ from explorer.memory import zeros
 from explorer.parameters import knob
 from explorer.quantities import quantity
 from explorer.results.solution import Solution
+from explorer.runs.members import Asked, Members, Observed
 from explorer.runs.steps import check_breaks
+from explorer.runs.time_stepping.ensemble import Answer, march_members
+from explorer.runs.time_stepping.starts import Starts, is_plain
 from explorer.schemes.bases.scheme import Scheme
 from explorer.status import Status
 from explorer.systems import LagrangianSystem, LinearMechanicalSystem, MechanicalSystem, System
 from explorer.systems.massless import Massless
 from explorer.types import Matrix, Reals
 
-__all__ = ["LCP", "Capturing", "ImplicitCapturing"]
+__all__ = ["LCP", "Capturing", "ImplicitCapturing", "rows_of"]
 
 LCP = ("lemke", "enumeration", "pgs")
 _ENUMERATED = 12  # unknowns at most whose cases are tried
@@ -117,20 +121,7 @@ class Capturing(Scheme):
         if bare is not None:
             self.check_massless(compiled, bare, matrices[3])
             consistent(compiled, bare, inp)
-        widths = (1, n, n, held, nc, held, 2)
-        block, ends = zeros(rows * sum(widths)), [rows * x for x in accumulate(widths)]
-        parts = [block[a:b].reshape(rows, -1) for a, b in pairwise([0, *ends])]
-        record: dict[str, np.ndarray] = {
-            "t": parts[0][:, 0],
-            "q": parts[1],
-            "v": parts[2],
-            "p": parts[3],
-            "gap": parts[4],
-            "gap_dot": parts[5],
-            "active": np.zeros((rows, held), np.int8),
-            "iterations": np.zeros(rows, np.int32),
-            "residuals": parts[6],
-        }
+        record = rows_of(rows, compiled)
         t, q, v = record["t"], record["q"], record["v"]
         q[0], v[0] = inp[1 : 1 + n], inp[1 + n : 1 + 2 * n]
         run, last, more = self.kernel(compiled, t_end, inp, matrices, e, record)
@@ -154,6 +145,25 @@ class Capturing(Scheme):
             rho=dict(zip(compiled.system.parameters, map(float, rho), strict=True)),
             seconds=seconds,
         )
+
+    def ensemble(self, system: System) -> Callable[[Members, Asked], Observed] | None:
+        """Return what runs many members in one call; None where each needs a start of its own."""
+        if type(self).shared is Capturing.shared or not self.agrees("shared", "kernel", "run"):
+            return None
+        compiled = self.compile(system)
+        if not is_plain(compiled):
+            return None
+        if self.lcp == "enumeration" and unknowns(compiled.system) > _ENUMERATED:
+            return None
+        return partial(
+            march_members, compiled, self.h, self.impact_steps, partial(self.shared, compiled)
+        )
+
+    def shared(
+        self, compiled: Compiled, starts: Starts, plain: np.ndarray, t_end: np.ndarray, rows: int
+    ) -> Answer:
+        """Return the march that members share, whose record has so many rows."""
+        raise TypeError(f"{type(self).__name__} does not say what members share.")
 
     def finer(self, solution: Solution) -> Solution | None:
         """Return a run again with an eighth of the step, None if these would be too many."""
@@ -241,6 +251,25 @@ class ImplicitCapturing(Capturing):
         1e-12, 1e-14, 1e-4, text="Newton tolerance", log=True, positive=True, minor=True
     )
     newton_max: int = knob(30, 1, 100, text="Newton cap", strict=True, minor=True)
+
+
+def rows_of(rows: int, compiled: Compiled) -> dict[str, np.ndarray]:
+    """Return so many rows of what every scheme here records, all zero."""
+    n, nc, held = compiled.n, compiled.nc, compiled.rows
+    widths = (1, n, n, held, nc, held, 2)
+    block, ends = zeros(rows * sum(widths)), [rows * x for x in accumulate(widths)]
+    parts = [block[a:b].reshape(rows, -1) for a, b in pairwise([0, *ends])]
+    return {
+        "t": parts[0][:, 0],
+        "q": parts[1],
+        "v": parts[2],
+        "p": parts[3],
+        "gap": parts[4],
+        "gap_dot": parts[5],
+        "active": np.zeros((rows, held), np.int8),
+        "iterations": np.zeros(rows, np.int32),
+        "residuals": parts[6],
+    }
 
 
 def _with_friction(found: dict[str, np.ndarray], system: LagrangianSystem) -> dict[str, np.ndarray]:

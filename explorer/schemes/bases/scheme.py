@@ -179,8 +179,20 @@ class Scheme(metaclass=Named):
         raise TypeError(f"{type(self).__name__} does not say how it runs.")
 
     def ensemble(self, system: System) -> Callable[[Members, Asked], Observed] | None:
-        """Return what runs many members in one call, each as `run` does; None: nothing does."""
+        """Return what runs many members in one call, each as `run` does; None: nothing does.
+
+        A member with the code `explorer.runs.members.APART` is left to be run by itself.
+        """
         return None
+
+    @classmethod
+    def agrees(cls, name: str, *others: str) -> bool:
+        """Whether a method is defined with the present `others`, not above a class with its own.
+
+        So a scheme that changes how it runs has no ensemble of the runs that it does not make.
+        """
+        places = {one: k for k, base in reversed([*enumerate(cls.__mro__)]) for one in vars(base)}
+        return all(places[name] <= places.get(other, len(cls.__mro__)) for other in others)
 
     def certify(self, solution: Solution) -> list[Check]:
         """Return what is checked of a run of this scheme: each figure beside its bound."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -24,13 +25,16 @@ from explorer.parameters import knob
 from explorer.quantities import number, quantity
 from explorer.recorder import PER_STEP, Selection
 from explorer.results.solution import Solution
+from explorer.runs.members import Asked, Members, Observed
 from explorer.runs.steps import check_breaks
+from explorer.runs.time_stepping.ensemble import Answer, march_members
 from explorer.runs.time_stepping.factors import solved
 from explorer.runs.time_stepping.motion_rows import Keeper, Rolling, Rows
-from explorer.schemes.bases.amplification import Coefficients, check_step
+from explorer.runs.time_stepping.starts import Starts, accelerations, is_plain
+from explorer.schemes.bases.amplification import Coefficients, check_step, within_limit
 from explorer.schemes.bases.newmark_family import Family
 from explorer.status import Status
-from explorer.systems import LinearMechanicalSystem, MechanicalSystem
+from explorer.systems import LinearMechanicalSystem, MechanicalSystem, System
 from explorer.systems.massless import Massless
 from explorer.types import Reals
 from explorer.verification.energy import made_and_lost
@@ -205,6 +209,40 @@ class Structural(Family):
         run.status = Status.of(code, step, float(t[-1]), failed, detail)
         run.seconds = seconds
         return run
+
+    def ensemble(self, system: System) -> Callable[[Members, Asked], Observed] | None:
+        """Return what runs many members in one call; None where each needs a start of its own."""
+        compiled = self.compile(system)
+        own = self.agrees("shared", "run")
+        if self.error_tol > 0 or not own or not is_plain(compiled):
+            return None
+        return functools.partial(
+            march_members, compiled, self.h, 1, functools.partial(self.shared, compiled)
+        )
+
+    def shared(
+        self, compiled: Compiled, starts: Starts, plain: np.ndarray, t_end: np.ndarray, rows: int
+    ) -> Answer:
+        """Return the march that members share, whose record has so many rows."""
+        from explorer.runs.time_stepping.newmark import Setup, shared  # loads compiled code
+
+        if compiled.constant:
+            plain = plain & within_limit(self, compiled, starts.M, starts.C, starts.K, plain)
+        if not plain.any():
+            return Answer(plain, None)
+        true, one, n = accelerations(starts.M, starts.F, plain), int(plain.argmax()), compiled.n
+        setup = Setup(
+            method_of(self.coefficients, self.form, self.interpolated),
+            float(self.newton_tol),
+            self.newton_max,
+            float(self.error_tol),
+            float(self.h),
+            float(t_end[one]),
+            np.concatenate([starts.inp[one], np.zeros(n)]),
+            true[one].copy(),
+        )
+        zero = self.a0 != "consistent"
+        return shared(compiled, setup, Rows(rows, n, 0), starts, true, plain, t_end, zero=zero)
 
     def _motion(
         self, compiled: Compiled, rho: Reals, bare: Massless | None, rows: Rows, last: int

@@ -1,0 +1,70 @@
+"""What many runs of fixed steps cost: a member beyond its steps, and two threads against one."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import explorer as ex
+from explorer.study import sweep
+
+PERIOD = "2*pi/omega"
+MEMBER = 3e-6  # s, beyond its steps
+PART = 0.9  # of the gain of hashing
+SCHEMES = [ex.MoreauJean(h=0.01), ex.NonsmoothGeneralizedAlpha(h=0.01)]
+
+
+def question(scheme, t_end, count):
+    """Return an oscillator with a stop at many frequencies."""
+    system = ex.models.impact_oscillator()
+    over = {"omega": np.linspace(1.5, 3.5, count)}
+    return sweep(system, scheme, over=over, t_end=t_end, observe="extrema", progress=False).question
+
+
+def seconds(run, count=5):
+    """Return the least time of several calls that this thread has worked, in s."""
+    times = []
+    for _ in range(count):
+        begin = time.thread_time()
+        run()
+        times.append(time.thread_time() - begin)
+    return min(times)
+
+
+def gain(run, pairs):
+    """Return how many times as fast two threads run two shares as one thread does."""
+    wall = {1: np.inf, 2: np.inf}
+    for _ in range(pairs):
+        for workers in (1, 2):
+            with ThreadPoolExecutor(workers) as pool:
+                begin = time.perf_counter()
+                list(pool.map(run, (0, 1)))
+            wall[workers] = min(wall[workers], time.perf_counter() - begin)
+    return wall[1] / wall[2]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
+def test_a_member_costs_little_beyond_its_steps(scheme):
+    """Runs of 10 and of 110 steps: what is left at no steps is the member's own."""
+    count = 4000
+    short, long = (question(scheme, t_end, count) for t_end in (0.1, 1.1))
+    tries = []
+    while len(tries) < 3 and (not tries or min(tries) > MEMBER):
+        few, many = (seconds(lambda q=q: q.run(0, count)) / count for q in (short, long))
+        tries.append(few - 10 * (many - few) / 100)
+    assert min(tries) <= MEMBER, tries
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
+def test_two_threads_gain_what_the_machine_lets_them(scheme):
+    """Beside hashing, which needs no lock of Python: 1.8 of 2."""
+    count, block, tries = 400, bytes(2**28), []
+    asked, half = question(scheme, f"60*{PERIOD}", count), count // 2
+    while len(tries) < 3 and (not tries or tries[-1][0] < PART * tries[-1][1]):
+        free = gain(lambda _: hashlib.sha256(block).digest(), 3)
+        tries.append((gain(lambda k: asked.run(k * half, (k + 1) * half), 5), free))
+    assert tries[-1][0] >= PART * tries[-1][1], tries
