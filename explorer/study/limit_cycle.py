@@ -26,6 +26,7 @@ from explorer.study.return_map import Guess, Return, ReturnMap
 from explorer.study.switched_cycle import events_of, switched_cycle, trust_in
 from explorer.systems import StepSystem, System
 from explorer.systems.expressions import expression
+from explorer.systems.kinks import slope
 from explorer.types import Numbers, Value
 
 __all__ = ["LimitCycle", "limit_cycle"]
@@ -242,7 +243,7 @@ class _Kept:
                 read.append(expression(formula, names, "keep"))
             except BadModel as error:
                 raise BadValue(str(error)) from None
-        slopes = [f.diff(sp.Symbol(s)) for f in read for s in P.states]
+        slopes = [slope(f, sp.Symbol(s)) for f in read for s in P.states]
         self.bundle = self.flow.outputs([*read, *slopes]) if read else None
         self.wanted = self.values(x)[0]
 
