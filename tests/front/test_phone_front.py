@@ -129,3 +129,54 @@ def test_a_tap_on_a_name_says_what_it_is_and_only_the_next_one_hides_its_curve(s
         page.wait_for_function(f"(now) => ({seen})() === now", arg="legendonly" if hidden else True)
         assert tip.is_hidden()
         page.wait_for_timeout(400)
+
+
+LANDSCAPE = ["bouncing_ball", "woodpecker", "disc_pile", "chua", "diode_bridge"]
+COVERED = """() => { const box = (n) => n.getBoundingClientRect();
+  const bar = document.querySelector(".nsx-plot .modebar-container .modebar");
+  return [...document.querySelectorAll(".nsx-plot :is(.legendtext, .infolayer [class$=title])")].filter((t) => {
+    const [a, b] = [box(t), box(bar)];
+    return a.width && Math.min(a.right, b.right) > Math.max(a.left, b.left) + 1
+      && Math.min(a.bottom, b.bottom) > Math.max(a.top, b.top) + 2; }).map((t) => t.textContent); }"""
+
+
+@pytest.mark.parametrize("size", [(390, 844), (844, 390)], ids=str)
+def test_no_word_lies_over_another_upright_or_on_its_side(stage, size):
+    page = stage.page
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    for model in LANDSCAPE:
+        stage.show(SessionAnswer(Session(model)))
+        page.wait_for_function("() => document.querySelector('.nsewdrag')")
+        page.wait_for_timeout(300)  # the table follows
+        page.evaluate("scrollTo(0, 0)")
+        assert page.evaluate(CROWDED) == [], model
+        assert page.evaluate(OVERLAPS) == [], model
+        assert page.evaluate(COVERED) == [], model
+        assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+        bar = page.locator(".nsx-toolbar").bounding_box()
+        assert bar["height"] < (92 if size[0] < 500 else 52)  # a title, and one row of buttons
+        stage_, buttons = (page.locator(one).bounding_box() for one in (".nsx-stage", ".nsx-layers"))
+        assert stage_["height"] > 180
+        assert buttons is None or buttons["y"] + buttons["height"] <= stage_["y"] + stage_["height"]
+
+
+def test_on_its_side_the_plots_stay_beside_the_slider(stage):
+    page = stage.page
+    page.set_viewport_size({"width": 844, "height": 390})
+    stage.show(SessionAnswer(Session("rough_block")))
+    page.wait_for_timeout(700)
+    whole = page.locator(".nsx-stage").bounding_box()
+    assert page.locator(".nsx-plots").bounding_box()["width"] <= whole["x"] + 1  # beside the mechanism
+    last = page.locator(".nsx-range[data-key^='rho.']").last
+    last.evaluate("node => node.scrollIntoView({ block: 'end' })")
+    page.wait_for_timeout(200)
+    plots, slider = page.locator(".nsx-plots").bounding_box(), last.bounding_box()
+    assert plots["y"] == pytest.approx(0, abs=1)
+    assert plots["height"] > 350
+    assert slider["x"] >= plots["x"] + plots["width"]
+    assert slider["y"] + slider["height"] <= 391
+    page.evaluate("scrollTo(0, 0)")
+    scrolled = "document.querySelector('.nsx-plots').scrollTop"
+    drag(stage, (200, 300), (200, 200))
+    assert page.evaluate(scrolled) > 30  # a finger scrolls them, as upright
+    page.set_viewport_size({"width": 390, "height": 844})
