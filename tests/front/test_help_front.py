@@ -182,7 +182,9 @@ def test_a_name_in_a_legend_is_explained_on_hover(stage):
         ("x", "x", "A coordinate of the model, in m."),
         ("sticks", "sticking", "friction is smaller than its bound"),
     ):
-        entry = stage.page.locator(".nsx-plot g.traces").filter(has_text=re.compile(f"^{re.escape(name)}$"))
+        entry = stage.page.locator(".nsx-plot g.traces").filter(
+            has_text=re.compile(f"^{re.escape(name)}$")
+        )
         entry.first.hover()
         tip.wait_for()
         assert tip.locator("strong").inner_text() == word
@@ -205,13 +207,19 @@ def test_a_click_in_a_legend_hides_all_of_that_name_and_a_double_click_all_other
     assert all(there for _, there in before)
     entry = stage.page.locator(".nsx-plot g.traces", has_text="left corner")
     entry.click()
-    stage.page.wait_for_function(f"() => ({seen})().every(([n, there]) => there === (n !== 'left corner'))")
+    stage.page.wait_for_function(
+        f"() => ({seen})().every(([n, there]) => there === (n !== 'left corner'))"
+    )
     slider = stage.page.locator("input[type=range][data-key^='rho.']").first
     slider.press("ArrowRight")
     stage.drawn()
-    assert all(there == (name != "left corner") for name, there in stage.js(seen)), "in the next picture too"
+    assert all(there == (name != "left corner") for name, there in stage.js(seen)), (
+        "in the next picture too"
+    )
     entry.dblclick()
-    stage.page.wait_for_function(f"() => ({seen})().every(([n, there]) => there === (n === 'left corner'))")
+    stage.page.wait_for_function(
+        f"() => ({seen})().every(([n, there]) => there === (n === 'left corner'))"
+    )
     entry.dblclick()
     stage.page.wait_for_function(f"() => ({seen})().every(([, there]) => there)")
 

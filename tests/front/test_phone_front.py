@@ -123,7 +123,9 @@ def test_a_tap_on_a_name_says_what_it_is_and_only_the_next_one_hides_its_curve(s
         assert inside["x"] >= 0
         assert inside["x"] + inside["width"] <= 390
         assert 0 <= inside["y"] <= 844 - inside["height"]
-        page.wait_for_timeout(400)  # else plotly takes the next tap for the second of a double click
+        page.wait_for_timeout(
+            400
+        )  # else plotly takes the next tap for the second of a double click
         assert page.evaluate(seen) == before
         name.tap()
         page.wait_for_function(f"(now) => ({seen})() === now", arg="legendonly" if hidden else True)
@@ -155,7 +157,9 @@ def test_no_word_lies_over_another_upright_or_on_its_side(stage, size):
         assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
         bar = page.locator(".nsx-toolbar").bounding_box()
         assert bar["height"] < (92 if size[0] < 500 else 52)  # a title, and one row of buttons
-        stage_, buttons = (page.locator(one).bounding_box() for one in (".nsx-stage", ".nsx-layers"))
+        stage_, buttons = (
+            page.locator(one).bounding_box() for one in (".nsx-stage", ".nsx-layers")
+        )
         assert stage_["height"] > 180
         assert buttons is None or buttons["y"] + buttons["height"] <= stage_["y"] + stage_["height"]
 
@@ -166,7 +170,9 @@ def test_on_its_side_the_plots_stay_beside_the_slider(stage):
     stage.show(SessionAnswer(Session("rough_block")))
     page.wait_for_timeout(700)
     whole = page.locator(".nsx-stage").bounding_box()
-    assert page.locator(".nsx-plots").bounding_box()["width"] <= whole["x"] + 1  # beside the mechanism
+    assert (
+        page.locator(".nsx-plots").bounding_box()["width"] <= whole["x"] + 1
+    )  # beside the mechanism
     last = page.locator(".nsx-range[data-key^='rho.']").last
     last.evaluate("node => node.scrollIntoView({ block: 'end' })")
     page.wait_for_timeout(200)

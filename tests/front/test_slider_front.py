@@ -9,7 +9,7 @@ from explorer.panels import Session
 from explorer.panels.answer import SessionAnswer
 
 sys.path.insert(0, str(Path(__file__).parent))
-from stage import Stage, chromium
+from stage import Stage, chromium, encoded
 
 pytestmark = pytest.mark.browser
 KEY = "rho.e"
@@ -74,7 +74,9 @@ def test_its_range_and_step_are_set_refused_and_given_back(stage):
     low.fill("0.9")
     high.fill("0.5")
     page.keyboard.press("Enter")
-    assert "from a smaller number to a larger one" in page.locator(".nsx-span .nsx-note").inner_text()
+    assert (
+        "from a smaller number to a larger one" in page.locator(".nsx-span .nsx-note").inner_text()
+    )
     low.fill("0.5")
     high.fill("0.9")
     step.fill("0.05")
@@ -93,3 +95,18 @@ def test_its_range_and_step_are_set_refused_and_given_back(stage):
     one.click(button="right")
     page.get_by_role("button", name="Usual").click()
     assert one.evaluate("(s) => [Number(s.min), Number(s.max)]") == [0, 1]
+
+
+def test_code_reads_what_a_slider_has_set_and_sets_what_it_shows(stage):
+    field = stage.page.locator(f'input[type=text][data-key="{KEY}"]')
+    slider(stage).press("ArrowRight")
+    stage.drawn()
+    assert value(stage) == float(field.input_value()) == 0.81
+    stage.answer.session.set(e=0.35)
+    stage.panel.refresh()  # as a panel does itself when its session has changed
+    stage.js("(messages) => deliver(messages)", encoded(stage.take()))
+    stage.page.wait_for_function(
+        "(key) => document.querySelector(`input[type=text][data-key='${key}']`).value === '0.35'",
+        arg=KEY,
+    )
+    assert float(slider(stage).input_value()) == 0.35
