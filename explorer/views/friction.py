@@ -47,7 +47,8 @@ def friction_plot(solution: Solution, points: Rows, ghosts: Ghosts = None) -> Pl
     t, gaps, rough = points.t, _events(solution), _loaded(solution)
     bounds, force = (_forces(solution, f) for f in (solution.lam_max, _size(solution.lam_t)))
     most = np.nanmax(bounds[:, rough], initial=0.0)
-    top = nice(0.0, max(top, float(most), 1e-9))[1]
+    top = max(top, float(most))
+    top = nice(0.0, top if top > 1e-9 else 1.0)[1]  # without any force no axis in nanonewtons
     depth = 1.0 if solution.lam_t.ndim == 2 else 0.0  # a size is bounded by zero
     many = len(solution.system.rough)
     for k, a in enumerate(rough):

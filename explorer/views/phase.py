@@ -34,13 +34,14 @@ def phase_plot(solution: Solution, points: Rows, ghosts: Ghosts = None) -> Plot:
                 y_text = label(solution.system.coordinates[1])
             rate = (1, False) if states else (j, True)
             begins = start(solution, rate, (j, False))
-            hover = f"{x_text} = %{{x:.4g}}<br>{y_text} = %{{y:.4g}}<extra></extra>"
+            whose = ghost.name if ghost else ""
+            hover = f"{x_text} = %{{x:.4g}}<br>{y_text} = %{{y:.4g}}<extra>{whose}</extra>"
             traces.append(
                 curve(
                     q[j],
                     v[j],
                     ghost.colour if ghost else COLOURS[rank],
-                    name=label(name),
+                    name=f"{ghost.name} {x_text}" if ghost else x_text,
                     breaks=seen.torn if states else seen.jumps,
                     held=not states,
                     line=ghost.line(1.0) if ghost else {"width": 1.4},

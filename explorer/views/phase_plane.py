@@ -44,7 +44,7 @@ def phase_plane_plot(
     system = solution.system
     i, j = _usual(system) if states is None else states
     names = [label(system.coordinates[k]) for k in (i, j)]
-    hover = f"{names[0]} = %{{x:.4g}}<br>{names[1]} = %{{y:.4g}}<extra></extra>"
+    hover = f"{names[0]} = %{{x:.4g}}<br>{names[1]} = %{{y:.4g}}"
     q, traces = points.q, []
     xs, ys = [q[i]], [q[j]]
     for ghost in ghosts or ():
@@ -55,7 +55,7 @@ def phase_plane_plot(
                 other.q[j],
                 ghost.colour,
                 name=ghost.name,
-                hoverinfo="skip",
+                hovertemplate=f"{hover}<extra>{ghost.name}</extra>",
                 breaks=other.torn,
                 held=False,
                 meta={"t": other.t},
@@ -80,7 +80,7 @@ def phase_plane_plot(
             INK,
             name="run",
             line={"width": 1.4},
-            hovertemplate=hover,
+            hovertemplate=f"{hover}<extra></extra>",
             breaks=points.torn,
             held=False,
             meta={"t": points.t, "start": start(solution, (j, False), (i, False))},

@@ -13,12 +13,14 @@ from explorer.panels.session_panel import panels
 sys.path.insert(0, str(Path(__file__).parent))
 from shots import JUPYTER_DARK
 from stage import Stage, chromium
+from test_gallery_front import GalleryStage
 
 pytestmark = pytest.mark.browser
 
 FAULTS = """async () => {
   const past = [".nsx-stale .nsx-table", ".nsx-stale .nsx-plots"]; // pale, for it is of other values
-  const context = { include: [".nsx-panel"], exclude: past.filter((one) => document.querySelector(one)) };
+  const shown = [".nsx-panel", ".nsx-gallery"].filter((one) => document.querySelector(one));
+  const context = { include: shown, exclude: past.filter((one) => document.querySelector(one)) };
   const { violations } = await axe.run(context, { resultTypes: ["violations"] });
   return violations.filter(({ impact }) => ["critical", "serious", "moderate"].includes(impact))
     .map(({ id, help, nodes }) => `${id}: ${help}: ${nodes[0].html.slice(0, 200)}`);
@@ -27,13 +29,18 @@ MODELS = ["rough_block", "thermostat", "column"]
 
 
 @pytest.fixture(scope="module")
-def stage():
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 720})
-        stage = Stage(page, SessionAnswer(Session("bouncing_ball"))).open()
-        page.evaluate(browsers.axe())
-        yield stage
-        assert stage.errors == []
+def browser():
+    with chromium() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def stage(browser):
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    stage = Stage(page, SessionAnswer(Session("bouncing_ball"))).open()
+    page.evaluate(browsers.axe())
+    yield stage
+    assert stage.errors == []
 
 
 def shown(stage, answer):
@@ -72,6 +79,44 @@ def test_menus_lectures_refusals_and_the_dark_theme_have_no_fault(stage):
     stage.js(JUPYTER_DARK)
     page.wait_for_selector(".nsx-panel[data-theme=dark]")
     assert stage.js(FAULTS) == []
+
+
+def test_dialogs_have_no_fault(stage):
+    page = stage.page
+    shown(stage, SessionAnswer(Session("bouncing_ball")))
+    page.click("[data-action=words]")
+    assert stage.js(FAULTS) == []
+    page.keyboard.press("Escape")
+    page.locator("[type=range][data-key='rho.e']").press("r")
+    page.fill(".nsx-span input >> nth=0", "2")
+    page.keyboard.press("Enter")  # from 2 to 1
+    page.wait_for_selector(".nsx-span .nsx-note:not([hidden])")
+    assert stage.js(FAULTS) == []
+    page.keyboard.press("Escape")
+    page.click(".nsx-menu:has([data-action=load_state]) summary")
+    page.click("[data-action=load_state]")
+    page.wait_for_selector(".nsx-dialog textarea")
+    assert stage.js(FAULTS) == []
+    page.keyboard.press("Escape")
+
+
+def test_the_gallery_has_no_fault(browser):
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    gallery = GalleryStage(page, None).open()
+    page.evaluate(browsers.axe())
+    assert gallery.js(FAULTS) == []
+    page.get_by_text("My presets").click()
+    assert gallery.js(FAULTS) == []
+    gallery.js(JUPYTER_DARK)
+    page.wait_for_selector(".nsx-gallery[data-theme=dark]")
+    assert gallery.js(FAULTS) == []
+    gallery.card("bouncing_ball").locator(".nsx-g-open").click()
+    gallery.opened()
+    page.get_by_text("Save as preset").click()
+    page.wait_for_selector(".nsx-gallery dialog")
+    assert gallery.js(FAULTS) == []
+    assert gallery.errors == []
+    page.close()
 
 
 def test_numbers_on_shades_are_readable_in_the_dark(stage):

@@ -174,6 +174,57 @@ def test_a_word_is_explained_on_hover_on_focus_and_aloud(stage):
 
 
 @pytest.mark.browser
+def test_a_name_in_a_legend_is_explained_on_hover(stage):
+    stage.show(SessionAnswer(Session("rough_block")))
+    tip = stage.page.locator(".nsx-tip")
+    for name, word, means in (
+        ("T + V", "energy", "Kinetic energy T"),
+        ("x", "x", "A coordinate of the model, in m."),
+        ("sticks", "sticking", "friction is smaller than its bound"),
+    ):
+        entry = stage.page.locator(".nsx-plot g.traces").filter(
+            has_text=re.compile(f"^{re.escape(name)}$")
+        )
+        entry.first.hover()
+        tip.wait_for()
+        assert tip.locator("strong").inner_text() == word
+        assert means in tip.inner_text()
+        assert "A click hides" in tip.inner_text()
+        stage.page.keyboard.press("Escape")
+        tip.wait_for(state="hidden")
+        stage.page.mouse.move(2, 2)
+
+
+@pytest.mark.browser
+def test_a_click_in_a_legend_hides_all_of_that_name_and_a_double_click_all_others(stage):
+    stage.show(SessionAnswer(Session("rocking_block")))
+    stage.page.wait_for_selector(".nsx-plot g.traces")
+    seen = """() => { const gd = document.querySelector(".nsx-plot");
+      const one = gd._fullData.find((t) => t.showlegend && t.name === "left corner");
+      return gd._fullData.filter((t) => t.yaxis === one.yaxis).map((t) => [t.name, t.visible === true]); }"""
+    before = stage.js(seen)
+    assert sum(name == "left corner" for name, _ in before) > 1, "dots, stems and bars"
+    assert all(there for _, there in before)
+    entry = stage.page.locator(".nsx-plot g.traces", has_text="left corner")
+    entry.click()
+    stage.page.wait_for_function(
+        f"() => ({seen})().every(([n, there]) => there === (n !== 'left corner'))"
+    )
+    slider = stage.page.locator("input[type=range][data-key^='rho.']").first
+    slider.press("ArrowRight")
+    stage.drawn()
+    assert all(there == (name != "left corner") for name, there in stage.js(seen)), (
+        "in the next picture too"
+    )
+    entry.dblclick()
+    stage.page.wait_for_function(
+        f"() => ({seen})().every(([n, there]) => there === (n === 'left corner'))"
+    )
+    entry.dblclick()
+    stage.page.wait_for_function(f"() => ({seen})().every(([, there]) => there)")
+
+
+@pytest.mark.browser
 def test_the_list_of_words_names_what_is_shown(stage):
     stage.page.click("[data-action=words]")
     words = stage.page.locator(".nsx-words-list dt").all_inner_texts()

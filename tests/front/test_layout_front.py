@@ -115,6 +115,10 @@ def test_on_a_dark_ground_names_are_legible_and_curves_are_told_apart(browser):
     stage = Stage(page, panels["explore"](Session("newtons_cradle"))._answer).open("#111")
     drawn = stage.js("""() => [...new Set(document.querySelector(".nsx-plot")._fullData
       .map((t) => t.line?.color).filter((c) => /^#/.test(c)))]""")
+    rings = stage.js("""() => [...document.querySelectorAll(".nsx-start")].map((one) =>
+      one.style.getPropertyValue("--nsx-own"))""")
+    assert rings
+    assert {one.lower() for one in rings} <= {one.lower() for one in drawn}
     found = np.array(stage.js(LIGHTNESS, drawn))
     page.close()
     assert len(found) >= 5

@@ -88,6 +88,20 @@ PIXELS = """async () => {
 NAMES = "() => [...document.querySelectorAll('.nsx-plot .legendtext')].map((e) => e.textContent)"
 
 
+def test_a_slider_gives_a_coarse_diagram_at_once_and_the_whole_one_later(stage):
+    said = stage.page.locator(".nsx-said")
+    slider = stage.page.locator("input[type=range][data-key='rho.e']")
+    slider.press("ArrowLeft")
+    stage.drawn()
+    assert said.inner_text().startswith("The diagram sharpens")
+    coarse = stage.js("() => document.querySelector('.nsx-plot image').href.baseVal")
+    stage.sharpened()
+    assert "points in 400 columns" in said.inner_text()
+    assert stage.js("() => document.querySelector('.nsx-plot image').href.baseVal") != coarse
+    slider.press("ArrowRight")
+    stage.drawn()
+
+
 def test_dots_and_their_legend_have_one_colour_in_the_dark(stage):
     """The blue of period one is lifted on a dark ground, in the image as in the legend."""
     light, lifted = "0,114,178", "68,119,238"

@@ -188,3 +188,25 @@ def unpacked(packed: bytes, count: int) -> bytes:
             if len(table) == 1 << size and size < 12:
                 size += 1
         before = now
+
+
+def test_a_copied_link_opens_the_same_state_and_names_nobody(stage):
+    stage.js("""() => { window.copied = [];
+      document.execCommand = () => { window.copied.push(document.activeElement.value); return true; };
+      Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true }); }""")
+    stage.page.click(".nsx-menu summary")
+    stage.page.click("[data-action=copy_link]")
+    stage.page.wait_for_function("() => window.copied.length")
+    link = stage.js("() => window.copied[0]")
+    assert link.startswith("http://localhost/?nsx=")
+    assert "token" not in link
+    page = stage.page.context.browser.new_page(viewport={"width": 1280, "height": 720})
+    blank = {"body": "<!doctype html>", "content_type": "text/html"}
+    page.route("http://localhost/**", lambda route: route.fulfill(**blank))
+    page.goto(link)
+    other = Stage(page, SessionAnswer(Session("bouncing_ball"))).open()
+    assert other.answer.session.state["rho"]["e"] == 0.75
+    assert other.answer.session.state == stage.answer.session.state
+    assert page.locator('input[type=text][data-key="rho.e"]').input_value() == "0.75"
+    assert other.errors == []
+    page.close()

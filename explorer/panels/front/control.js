@@ -3,15 +3,17 @@
 
 import { icon, labelNodes, make, plainLabel, setText } from "./dom.js";
 import { quantity, Scale, tidy } from "./scale.js";
+import { askSpan, spanned } from "./span.js";
 import { Field } from "./field.js";
 
 let controlCount = 0;
 
 export class Control {
-  constructor(spec, onEdit) {
+  constructor(spec, onEdit, spans = new Map()) {
     this.key = spec.key;
     this.kind = spec.kind;
     this.onEdit = onEdit; // (key, value, drag)
+    this.spans = spans; // ranges and steps that were chosen on this page, by key
     this.held = false; // a pointer or a key is down on the slider
     this.note = make("div", { class: "nsx-note", id: `nsx-note-${++controlCount}`, hidden: true });
     this.label = make("label", { class: "nsx-label" });
@@ -82,6 +84,7 @@ export class Control {
         // not at each of the `change` events that a held key fires.
         change: () => this.keyDown || release(),
         keydown: (event) => this.rangeKey(event),
+        contextmenu: (event) => this.span(event),
         keyup: release,
         pointercancel: release,
         blur: release,
@@ -90,7 +93,25 @@ export class Control {
     return this.range;
   }
 
-  configure(spec) {
+  // Another range or another step: asked for, and kept as long as the page.
+  async span(event) {
+    if (this.spec.fixed || this.spec.stops || event.pointerType === "touch") return; // a thumb rests there
+    event.preventDefault();
+    event.stopPropagation(); // JupyterLab has a menu of its own
+    this.held = false;
+    const name = plainLabel(this.spec.label);
+    const found = await askSpan(this.node.closest(".nsx-body"), name, this.spec, this.spec.meant ?? this.scale);
+    this.range.focus();
+    if (found === null) return;
+    if (found) this.spans.set(this.key, found);
+    else this.spans.delete(this.key);
+    this.configure({ ...this.given, value: this.value, taken: this.taken });
+    this.onSpan?.();
+  }
+
+  configure(given) {
+    this.given = given;
+    const spec = spanned(given, this.spans.get(this.key));
     this.spec = spec;
     this.label.replaceChildren(labelNodes(spec.label));
     if (spec.beside) this.label.append(make("span", { class: "nsx-what" }, labelNodes(spec.beside)));
@@ -181,6 +202,10 @@ export class Control {
 
   rangeKey(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "r") {
+      this.span(event);
+      return;
+    }
     const steps = {
       ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10,
     };

@@ -3,10 +3,18 @@
 import { make, plainLabel } from "./dom.js";
 import { Control } from "./control.js";
 
+const FOLLOWS = "nsx-follows";
+
 export class Controls {
   constructor(node, onEdit) {
     this.node = node;
-    this.onEdit = onEdit;
+    // A slow link or a slow model: whoever wants it sees one picture, when the slider is let go.
+    this.onEdit = (key, value, drag) => (!drag || this.follow.checked) && onEdit(key, value, drag);
+    this.follow = make("input", { type: "checkbox", on: { change: () => keep(this.follow.checked) } });
+    this.follow.checked = kept();
+    this.foot = make("label", { class: "nsx-follow", title: "Else the picture waits until the slider is let go" },
+      this.follow, "Draw while a slider moves");
+    this.spans = new Map();
     this.byKey = new Map();
     this.shape = "";
   }
@@ -39,7 +47,8 @@ export class Controls {
     this.byKey.clear();
     this.node.replaceChildren(...groups.map((group) => {
       const controls = group.controls.map((spec) => {
-        const control = new Control(spec, this.onEdit);
+        const control = new Control(spec, this.onEdit, this.spans);
+        control.onSpan = () => this.onSpan?.();
         this.byKey.set(spec.key, control);
         return control.node;
       });
@@ -50,7 +59,7 @@ export class Controls {
         make("summary", {}, plainLabel(group.title)),
         ...controls,
       );
-    }));
+    }), this.foot);
     this.node.scrollTop = top;
     if (selector) this.node.querySelector(selector)?.focus();
   }
@@ -64,5 +73,22 @@ export class Controls {
       const group = this.byKey.get(key)?.node.closest("details");
       if (group) group.open = true;
     }
+  }
+}
+
+// A page may have no storage: then the choice lasts as long as the panel.
+function keep(follows) {
+  try {
+    localStorage.setItem(FOLLOWS, String(follows));
+  } catch {
+    // for this panel
+  }
+}
+
+function kept() {
+  try {
+    return localStorage.getItem(FOLLOWS) !== "false";
+  } catch {
+    return true;
   }
 }

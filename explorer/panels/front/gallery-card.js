@@ -11,16 +11,14 @@ export class GalleryCard {
     Object.assign(this, { name, presets, gallery, title: plainLabel(title) });
     this.haystack = [name, title, text, group, ...presets.flat(), ...words].join(" ").toLowerCase();
     this.thumb = new Thumb(gallery.theme);
-    const id = `${gallery.view}-${name}`.replace(/\W+/g, "_");
     this.button = make(
       "button",
       {
-        type: "button", class: "nsx-g-open", tabindex: "-1", "aria-labelledby": `${id}-name`,
-        "aria-describedby": `${id}-text`, on: { click: () => gallery.open(name, this.last) },
+        type: "button", class: "nsx-g-open", tabindex: "-1", on: { click: () => gallery.open(name, this.last) },
       },
       this.thumb.node,
-      make("strong", { id: `${id}-name` }, labelNodes(title)),
-      make("span", { class: "nsx-g-text", id: `${id}-text` }, labelNodes(text)),
+      make("strong", {}, labelNodes(title)), " ", // its name is all that is seen
+      make("span", { class: "nsx-g-text" }, labelNodes(text)),
     );
     this.chips = make("div", { class: "nsx-g-chips", role: "group", "aria-label": `Presets: ${this.title}` });
     this.node = make("li", { class: "nsx-g-card", "data-model": name, on: {

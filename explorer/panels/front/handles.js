@@ -5,6 +5,7 @@
 
 import { make, plainLabel } from "./dom.js";
 import { clamp, niceBelow, quantity, tidy } from "./scale.js";
+import { onGround } from "./theme.js";
 
 const SIZE = 24; // px, of what can be hit
 const KEYS = { ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10 };
@@ -21,7 +22,7 @@ export class Handles {
 
   // After each draw, zoom or resize: which points there are, and where. A value that is on its way to
   // the kernel is newer than the picture.
-  place(graph, data, ahead) {
+  place(graph, data, ahead, theme) {
     const full = graph._fullLayout;
     if (!full) return;
     const axis = (id) => full[`${id[0]}axis${id.slice(1)}`];
@@ -34,6 +35,7 @@ export class Handles {
       for (const [i, id] of set.ids.entries()) {
         const handle = this.byId.get(id);
         Object.assign(handle, { set, i });
+        if (own.colour) handle.node.style.setProperty("--nsx-own", onGround(own.colour, theme));
         const newer = handle === this.held || ahead(set.keys[i]) || (set.across && ahead(set.across));
         this.show(handle, newer ? handle.value : set.values[i], newer && set.across ? handle.along : set.at[i]);
       }
@@ -58,14 +60,13 @@ export class Handles {
     const focused = [...this.byId.values()].find(({ node }) => node === document.activeElement)?.id;
     const before = this.byId;
     this.byId = new Map();
-    for (const { ids, keys, begins, across, colour } of sets) {
+    for (const { ids, keys, begins, across } of sets) {
       for (const [i, id] of ids.entries()) {
         const handle = before.get(id) ?? this.build(id, keys[i]);
         this.byId.set(id, handle);
         handle.node.tabIndex = i ? -1 : 0; // the arrows lead to the others
         handle.node.classList.toggle("nsx-start", Boolean(begins));
         handle.node.classList.toggle("nsx-upright", !across);
-        if (colour) handle.node.style.setProperty("--nsx-own", colour);
       }
     }
     if (this.held && !this.byId.has(this.held.id)) this.held = null;

@@ -6,8 +6,12 @@ import WORDS from "./words.json";
 
 const WAIT = 450; // ms
 const STAYS = 6000; // ms, after a touch
+const TAPPED = 400; // ms, within which a tap moves the focus
 const OWN = /^(rho|q0|v0|x0|u|size)\./;
 const UNIT = / \([^()]*\)$/;
+const START = /^[qx]0\./;
+const CLICK = "A click hides its curves or shows them again; a double click shows them alone.";
+const TAP = "Tap again to hide its curves or to show them.";
 
 const byName = new Map(WORDS.flatMap((entry) => entry.names.map((name) => [name.toLowerCase(), entry])));
 
@@ -15,13 +19,16 @@ const byName = new Map(WORDS.flatMap((entry) => entry.names.map((name) => [name.
 export const entryOf = (name) => byName.get(String(name).toLowerCase().trim());
 
 // What a control's own text says, then its entry, and that of a word within its text.
-export function helpOf({ key, label, text, low, high, unit }) {
+export function helpOf({ key, label, text, low, high, unit, stops, fixed, kind }) {
   const own = OWN.exec(key);
   const entry = entryOf(own ? own[1] : key);
   if (!entry) return null;
   if (!own) return entry;
   const within = WORDS.find((one) => one.within?.some((word) => (text ?? "").includes(word)));
-  const range = Number.isFinite(low) && Number.isFinite(high) ? ` Its slider goes from ${low} to ${high}${unit ? ` ${unit}` : ""}.` : "";
+  const moves = kind === "slider" && !stops && !fixed && matchMedia("(any-pointer: fine)").matches;
+  const chosen = moves ? " Right click, or the key r: another range or step." : "";
+  const range = Number.isFinite(low) && Number.isFinite(high)
+    ? ` Its slider goes from ${low} to ${high}${unit ? ` ${unit}` : ""}.${chosen}` : "";
   const named = plainLabel(label);
   const word = text && text !== named ? `${named}: ${text}` : named;
   const { means, equation } = within ?? entry;
@@ -55,13 +62,22 @@ export class Help {
     listen("pointerover", (event) => {
       if (event.pointerType !== "touch" && !event.buttons) this.later(event.target);
     });
-    listen("pointerout", () => this.later(null));
-    listen("pointerdown", () => this.hide());
+    listen("pointerout", (event) => { // a finger that was lifted is out at once
+      if (event.pointerType !== "touch") this.later(null);
+    });
+    listen("pointerdown", (event) => {
+      this.told = this.tip.hidden ? undefined : this.said; // what a second tap is on
+      this.finger = event.pointerType === "touch";
+      this.tapped = performance.now();
+      this.hide();
+    });
     listen("pointerup", (event) => {
       if (event.pointerType === "touch") this.touch(event.target);
     });
     listen("focusin", ({ target }) => target.matches(":focus-visible") && this.later(target));
-    listen("focusout", () => this.later(null));
+    listen("focusout", () => { // a tap takes the focus from what had it, and shows its own tip
+      if (!this.finger || performance.now() - this.tapped > TAPPED) this.later(null);
+    });
     document.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && !this.tip.hidden) event.preventDefault(); // closes the tip alone
       if (event.key !== "Tab") this.hide();
@@ -77,6 +93,8 @@ export class Help {
     if (head?.closest(".nsx-table")) return [head, titled(head.dataset.name ?? head.textContent)];
     const title = target.closest?.(".infolayer text[class$=title]");
     if (title) return [title, titled(title.dataset.unformatted ?? title.textContent)];
+    const named = target.closest?.(".nsx-plot g.traces");
+    if (named) return [named, this.entryOfCurve(named.__data__?.[0]?.trace ?? {}, true)];
     const said = target.closest?.(".nsx-said, .nsx-checks");
     if (said) {
       const [first, ...more] = wordsIn(said.textContent);
@@ -90,6 +108,30 @@ export class Help {
     return control && helpOf(control.spec);
   }
 
+  // Of a curve with a name. Coordinates may be called as other things are, T or V.
+  entryOfCurve({ name, yaxis = "y" }, clicks = false) {
+    if (!name) return undefined;
+    const { picture, pins, controls } = this.panel;
+    const pinned = /^pinned (\w)/.exec(name);
+    const own = entryOf(name) ?? entryOf(plainLabel(name));
+    const axis = titled(picture.layout?.[`yaxis${yaxis.slice(1)}`]?.title?.text ?? "");
+    const start = [...controls.byKey.values()].find(({ key, spec }) => START.test(key) && spec.label === `${name}(0)`);
+    const unit = start?.spec.unit ? `, in ${start.spec.unit}` : "";
+    let found = own;
+    if (pinned) {
+      const all = pins.pins?.find(({ letter }) => letter === pinned[1])?.all;
+      found = { ...entryOf("pinned"), word: name, ...(all && { equation: all }) };
+    } else if (start && !(own && own === axis)) found = { word: name, means: `A coordinate of the model${unit}.` };
+    if (!clicks) return found;
+    found ??= { word: name, means: "" };
+    return { ...found, means: `${found.means} ${this.finger ? TAP : CLICK}`.trim() };
+  }
+
+  // A tap on a name in a legend says what it is; only the next one hides the curve.
+  mayToggle() {
+    return !this.finger || this.tip.hidden;
+  }
+
   later(target) {
     clearTimeout(this.timer);
     const [node, entry] = target ? this.find(target) : [];
@@ -100,6 +142,7 @@ export class Help {
   touch(target) {
     const [node, entry] = this.find(target);
     if (!entry || target.closest("input, select, button")) return;
+    if (entry.word === this.told && node.matches(".traces")) return;
     this.show(node, entry);
     this.timer = setTimeout(() => this.hide(), STAYS);
   }
@@ -108,10 +151,12 @@ export class Help {
     clearTimeout(this.timer);
     this.tip.replaceChildren(...[entry, ...(entry.more ?? [])].map(written));
     this.tip.hidden = false;
+    this.said = entry.word;
     const [whole, own] = [this.panel.root, node].map((one) => one.getBoundingClientRect());
     const { offsetWidth: wide, offsetHeight: high } = this.tip;
     const below = own.bottom - whole.top + 4;
-    const top = below + high < whole.height ? below : Math.max(own.top - whole.top - high - 4, 0);
+    const end = Math.min(whole.height, innerHeight - whole.top); // of what is seen of the panel
+    const top = below + high < end ? below : Math.max(own.top - whole.top - high - 4, 0);
     this.tip.style.top = `${top}px`;
     this.tip.style.left = `${Math.max(Math.min(own.left - whole.left, whole.width - wide - 4), 4)}px`;
   }
@@ -152,7 +197,7 @@ export class Help {
       ...[...controls.byKey.values()].map(({ spec }) => helpOf(spec)),
       ...[...table.head.cells].map((head) => titled(head.dataset.name ?? head.textContent)),
       ...axes.filter(Boolean).map(titled),
-      ...(picture.data ?? []).map(({ name }) => entryOf(plainLabel(name))),
+      ...(picture.data ?? []).map((one) => this.entryOfCurve(one)),
       ...wordsIn(this.panel.status.node.textContent),
     ];
     const seen = new Set();
@@ -164,7 +209,7 @@ export class Help {
     const close = make("button", { type: "submit", class: "nsx-button nsx-wide" }, "Close");
     const list = make("dl", { class: "nsx-words-list", tabindex: 0, "aria-label": "Words and symbols" });
     for (const { word, means, equation } of this.entries()) {
-      list.append(make("dt", {}, word), make("dd", {}, means));
+      list.append(make("dt", {}, labelNodes(word)), make("dd", {}, means));
       if (equation) list.append(make("dd", { class: "nsx-equation" }, equation));
     }
     const dialog = make("dialog", { class: "nsx-dialog", "aria-label": "Words and symbols" }, make(

@@ -8,7 +8,7 @@ import { onGround } from "./theme.js";
 
 const MARGIN = 16;
 const ROLES = ["trace", "fixed", "wire", "part", "blade", "link", "node", "lamp", "spring", "body", "mark", "point", "arrow"];
-const ROOM = 26; // px above and below, for the scales and what is switched on and off
+const ROOM = 26; // px above and below, at least, for the scales and what is switched on and off
 
 export class Stage {
   constructor(canvas, theme) {
@@ -23,11 +23,20 @@ export class Stage {
   take(mechanism) {
     this.mechanism = mechanism;
     for (const item of mechanism?.items ?? []) if (item.label) item.label = lowered(item.label);
+    const before = this.layers?.node.hidden;
     this.layers?.take(mechanism);
+    if (this.foot === undefined || this.layers?.node.hidden !== before) this.measure();
     this.draw();
   }
 
+  // Buttons for a thumb are higher than those for a mouse: what stands below the mechanism.
+  measure() {
+    const { node } = this.layers ?? {};
+    this.foot = !node || node.hidden ? 0 : Math.max(ROOM, (node.offsetHeight ?? 0) + 4);
+  }
+
   resize() {
+    this.measure();
     const { clientWidth, clientHeight } = this.canvas.parentNode;
     [this.width, this.height] = [clientWidth, clientHeight];
     const ratio = fit(this.canvas, clientWidth, clientHeight);
@@ -41,13 +50,15 @@ export class Stage {
     if (!mechanism || !width || !height) return;
     pen.clearRect(0, 0, width, height);
     const [left, right, bottom, top] = this.held ?? mechanism.box;
-    const room = this.layers?.node.hidden ? 0 : ROOM;
+    const head = this.foot ? ROOM : 0;
+    const foot = this.foot ?? 0;
     const fitting = Math.min(
-      (width - 2 * this.margin) / (right - left || 1), (height - 2 * (this.margin + room)) / (top - bottom || 1),
+      (width - 2 * this.margin) / (right - left || 1), (height - 2 * this.margin - head - foot) / (top - bottom || 1),
     );
     const { size: zoom, x: mx, y: my } = this.window ?? { size: 1, x: (left + right) / 2, y: (bottom + top) / 2 };
     const scale = fitting * zoom;
-    const [x0, y0] = [width / 2 - scale * mx, height / 2 + scale * my];
+    this.centre = (height + head - foot) / 2;
+    const [x0, y0] = [width / 2 - scale * mx, this.centre + scale * my];
     this.scale = scale;
     this.size = Math.max(right - left, top - bottom);
     this.place = (x, y) => [x0 + scale * x, y0 - scale * y];
@@ -82,14 +93,14 @@ export class Stage {
   // Larger by a factor around a pixel; null: all of it again.
   zoomed(factor, px, py) {
     if (!this.world) return;
-    const { width, height } = this;
+    const { width } = this;
     if (factor === null) this.window = null;
     else {
       const size = clamp((this.window?.size ?? 1) * factor, 1, 200);
       const [x, y] = this.world(px, py);
       const scale = (this.scale * size) / (this.window?.size ?? 1);
       this.window = size === 1 ? null
-        : { size, x: x - (px - width / 2) / scale, y: y + (py - height / 2) / scale };
+        : { size, x: x - (px - width / 2) / scale, y: y + (py - this.centre) / scale };
     }
     this.draw();
   }

@@ -88,6 +88,7 @@ export class Panel {
 
     this.lecture = new Lecture(this.root, this.controls, signal);
     this.help = new Help(this, signal);
+    this.controls.onSpan = () => this.help.describe();
     this.sound = new Sound(this.clock);
     this.toolbar.node.append(this.lecture.menu, this.lecture.button, this.help.button);
     this.theme = readTheme(this.root);
@@ -286,8 +287,8 @@ export class Panel {
     const { picture, plot } = this;
     this.tell();
     const place = () => {
-      this.cursor.place(plot, picture.layout, picture.data, this.theme);
-      this.handles.place(plot, picture.data, (key) => this.puller.ahead(key));
+      this.cursor.place(plot, picture.layout, picture.shown(picture.data), this.theme);
+      this.handles.place(plot, picture.data, (key) => this.puller.ahead(key), this.theme);
     };
     place();
     if (this.wired || !plot.on) return;
@@ -300,6 +301,11 @@ export class Panel {
     pointers(plot, this.abort.signal);
     plot.on("plotly_relayout", again);
     plot.on("plotly_relayouting", again);
+    plot.on("plotly_legendclick", (click) => {
+      const { help } = this;
+      return help.mayToggle() && picture.toggle(click, !help.finger && click.event?.detail === 2);
+    });
+    plot.on("plotly_legenddoubleclick", () => false); // the browser knows it, see `pointers`
     plot.on("plotly_click", (click) => {
       const { t, changes } = clicked(click, plot, picture.data);
       if (t !== undefined) this.clock.seek(t);

@@ -29,6 +29,7 @@ export class Picture {
     this.layout = null; // newest layout of the kernel, unthemed
     this.data = null; // last data drawn, unthemed
     this.waiting = null;
+    this.off = new Set(); // names of curves that were hidden in a legend, each with its axis
     this.applied = null; // the layout that plotly was given last
     this.redraw = this.ranged = this.moved = this.resized = this.behind = this.gone = false;
     this.strokes = new Strokes(overlay);
@@ -42,6 +43,7 @@ export class Picture {
       if (this.layout && withoutMoves(this.layout) === withoutMoves(figure.layout)) {
         this.ranged = true;
       } else this.redraw = true;
+      if (this.layout?.uirevision !== figure.layout.uirevision) this.off.clear();
       this.layout = figure.layout;
     }
     this.waiting?.release();
@@ -109,7 +111,7 @@ export class Picture {
     }
     // A notebook takes cells out of the page when they scroll away: no size then, nothing to do.
     if (same && resized && node.clientWidth > 0) await plotly.Plots.resize(node);
-    const traces = themedTraces(data, this.theme);
+    const traces = themedTraces(this.shown(data), this.theme);
     const moved = ranged || this.moved;
     if (same && !moved && this.light && !this.strokes.refused(data)) {
       await plotly.animate(node, { data: traces, traces: traces.map((_, i) => i) }, INSTANTLY);
@@ -177,6 +179,28 @@ export class Picture {
     }
   }
 
+  // A click in a legend hides all that has this name in its plot, points and bars among them, or shows
+  // it again; a double click shows it alone.
+  toggle({ curveNumber }, alone = false) {
+    const { data, off } = this;
+    const chosen = data[curveNumber];
+    const one = named(chosen);
+    const others = data.filter((t) => t.showlegend && t.yaxis === chosen.yaxis).map(named).filter((t) => t !== one);
+    if (!alone && !off.delete(one)) off.add(one);
+    else if (alone) {
+      off.delete(one);
+      const all = others.every((t) => off.has(t));
+      for (const t of others) off[all ? "delete" : "add"](t);
+    }
+    this.redraw = true;
+    this.pump();
+    return false; // plotly itself would hide one trace
+  }
+
+  shown(data) {
+    return this.off.size ? data.map((t) => (this.off.has(named(t)) ? { ...t, visible: "legendonly" } : t)) : data;
+  }
+
   settle() {
     const rest = () => (this.resting() ? this.catchUp() : this.settle());
     this.rest = setTimeout(rest, REST_MS);
@@ -198,7 +222,7 @@ export class Picture {
     }
     const { clientWidth: width, clientHeight: height } = this.node;
     const options = { format, scale, width, height };
-    return this.plotly.toImage({ data: this.data, layout, config: {} }, options);
+    return this.plotly.toImage({ data: this.shown(this.data), layout, config: {} }, options);
   }
 
   stop() {
@@ -209,6 +233,8 @@ export class Picture {
     if (this.started) this.plotly.purge(this.node);
   }
 }
+
+const named = ({ yaxis = "y", name }) => `${yaxis} ${name}`;
 
 // What the browser takes for a double click is one, however late a busy page sees its clicks. Plotly
 // itself compares the times at which it sees the button go down, that of a drag among them.

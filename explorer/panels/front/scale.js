@@ -85,8 +85,10 @@ export class Scale {
     this.stops = stops; // if no other values are known, in ascending order
     const span = high - low || 1;
     this.step = step ?? (this.integer ? Math.max(1, Math.round(span / 100)) : niceBelow(span / 80));
-    // A drag moves in finer steps than a key, yet still lands on short numbers.
-    this.grain = this.integer ? 1 : Math.min(this.step, niceBelow(span / 400));
+    // A drag moves in finer steps than a key, yet still lands on short numbers; a step that was
+    // chosen is that of both, counted from where the range begins.
+    this.from = step === undefined ? 0 : low;
+    this.grain = this.integer && step === undefined ? 1 : step ?? Math.min(this.step, niceBelow(span / 400));
   }
 
   position(value) {
@@ -101,7 +103,7 @@ export class Scale {
     if (this.stops) return this.stops[nearest(this.stops.map((one) => this.position(one)), this.position(value))];
     const near = this.log && !this.integer
       ? Number(value.toPrecision(3))
-      : tidy(Math.round(value / this.grain) * this.grain);
+      : tidy(this.from + Math.round((value - this.from) / this.grain) * this.grain);
     return clamp(near, this.low, this.high);
   }
 

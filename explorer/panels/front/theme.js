@@ -25,7 +25,7 @@ export function readTheme(root) {
   theme.font = getComputedStyle(root).fontFamily;
   theme.scale = textScale(root.querySelector(".nsx-body") ?? root);
   theme.thick = root.classList.contains("nsx-lecture") ? 1.6 : 1; // of lines, for the last row
-  theme.thumb = matchMedia("(pointer: coarse)").matches && root.clientWidth <= 700;
+  theme.thumb = matchMedia("(pointer: coarse)").matches && (root.clientWidth <= 700 || innerHeight <= 500);
   theme.body = theme.dark ? LIFTED["#0072b2"] : "#0072B2";
   return theme;
 }

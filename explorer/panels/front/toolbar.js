@@ -28,13 +28,13 @@ export class Toolbar {
       class: "nsx-button nsx-wide",
       "data-action": "pin",
       on: { click: () => onAction(this.pinned ? "unpin" : "pin") },
-    }, icon("pin"), make("span", {}, "Pin"));
+    }, icon("pin"), make("span", { class: "nsx-name" }, "Pin"));
     this.presets = make("select", {
       class: "nsx-select nsx-presets",
       "aria-label": "Presets",
       on: { change: () => this.preset() },
     });
-    this.summary = make("summary", { class: "nsx-button nsx-wide" }, icon("more"), "Export");
+    this.summary = make("summary", { class: "nsx-button nsx-wide" }, icon("more"), make("span", { class: "nsx-name" }, "Export"));
     this.list = make("div", { class: "nsx-menu-list" });
     this.menu = make("details", {
       class: "nsx-menu",

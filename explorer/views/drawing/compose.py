@@ -30,6 +30,7 @@ _LINE = 19  # px, of a legend
 _MOST_LINES = 5
 _APART = 16  # px between two plots that share their x axis; tick labels meet there
 _TALL = 120  # px of a usual plot in a narrow panel
+_HEAD = 32  # px above the legend of a narrow panel
 _LOWEST = 85  # px of a usual plot with large words
 _FOOT = 44  # px of tick labels and title below a plot
 _BILLION = 1e9
@@ -66,7 +67,8 @@ def compose(
     # nothing stands beside the first one; plotly itself breaks a line that is nearly full
     if not any(counts[0] for counts in lines[1:]):
         lines[0] = _legends(columns[0], drawn[0], wide[0], 0.85 * whole, most)
-    top = 20 + _LINE * max(counts[0] for counts in lines)
+    # on a phone the buttons of plotly are always there
+    top = (_HEAD if look.narrow else 20) + _LINE * max(counts[0] for counts in lines)
     if look.narrow:
         columns = [[replace(p, share=2 * p.share) if p.log and p.log_y else p for p in columns[0]]]
         height = top + _BOTTOM + _needed(columns[0], lines[0])
