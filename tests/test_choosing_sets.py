@@ -103,7 +103,7 @@ def same(one, other):
 
 
 @for_each(
-    ("surfaces", "seed"), [*itertools.product([1], range(12)), *itertools.product([2], range(40))]
+    ("surfaces", "seed"), [*itertools.product([1], range(12)), *itertools.product([2], range(20))]
 )
 def test_all_patterns_that_go_on_are_found_and_one_is_taken_by_its_signs(
     monkeypatch, surfaces, seed
@@ -127,7 +127,7 @@ def test_all_patterns_that_go_on_are_found_and_one_is_taken_by_its_signs(
         assert all(alpha[j] == (s > 0) for j, s in enumerate(signs) if s)
 
 
-@for_each("seed", range(40))
+@for_each("seed", range(20))
 def test_each_pattern_can_be_picked_by_its_number(monkeypatch, seed):
     """In the order of its signs; two roots of one pattern in either order."""
     corner = Corner(monkeypatch, seed, 2)
@@ -141,7 +141,7 @@ def test_each_pattern_can_be_picked_by_its_number(monkeypatch, seed):
         assert sum(same(f, rate) for rate in picked) == 1
 
 
-@for_each("seed", range(40))
+@for_each("seed", range(20))
 def test_what_has_just_been_left_stays_left(monkeypatch, seed):
     """A function keeps its sign, a multiplier stays zero, or the pattern is another one."""
     corner = Corner(monkeypatch, seed, 2)
