@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 
 import numpy as np
 import pytest
@@ -214,3 +215,21 @@ def test_what_is_observed_may_have_a_kink():
 def test_what_symengine_cannot_read_is_refused_and_never_given_to_it(formula):
     with pytest.raises(ex.BadModel, match="cannot be compiled"):
         smooth(formula)
+
+
+@for_each("v0", [0.5, 1.0])
+def test_rows_next_to_where_a_formula_ends_have_a_state(v0):
+    """20 beads that touch: Hertz's force k d^(3/2) is no number for d < 0, where a row may lie."""
+    n, m, k = 20, 0.037, 2e6 * 0.04**0.5 / 2.25
+    chain = ex.MechanicalSystem("chain", q=[f"x{i}" for i in range(n)])
+    near = [sp.Max(0, a - b) for a, b in itertools.pairwise(chain.q)]
+    pushes = [0, *(k * d ** sp.Rational(3, 2) for d in near), 0]
+    chain.mass = sp.eye(n) * m
+    chain.force = [a - b for a, b in itertools.pairwise(pushes)]
+    chain.potential = sp.Rational(2, 5) * k * sum(d ** sp.Rational(5, 2) for d in near)
+    chain.start(q=[0] * n, v=[v0] + [0] * (n - 1), t_end=0.0024 * n)
+    run = ex.simulate(chain, ex.EventDriven())
+    assert not run.cautions
+    assert np.isfinite(run.x).all()
+    np.testing.assert_allclose(run.v.sum(axis=1), v0, rtol=1e-12)
+    np.testing.assert_allclose(run.energy, m * v0**2 / 2, rtol=1e-7)

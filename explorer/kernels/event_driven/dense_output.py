@@ -8,6 +8,7 @@ from explorer.kernels.event_driven.flow import evaluate as evaluate_function
 from explorer.kernels.event_driven.manifold import constrained, project
 from explorer.kernels.event_driven.records import STEP
 from explorer.kernels.event_driven.runge_kutta import advance, dense_value, interpolate
+from explorer.kernels.event_driven.saltation import largest
 from explorer.kernels.event_driven.structures import Method, Polynomial, Problem, Step, Steps
 from explorer.kernels.references import kernel, refer
 from explorer.kernels.structures import Integers, Matrix, Stack, Table, Vector
@@ -23,6 +24,21 @@ def carry(problem: Problem, method: Method, step: Step, steps: Steps, i: int) ->
         K[0, m // n * block + n + m % n] = carried[i, m]
     if carried.shape[1] > 0:
         method.newmark[0].begun, method.newmark[0].length = steps.t[i], steps.h[i]
+
+
+@kernel(inner=True)
+def set_free(problem: Problem, new: Vector, rates: Vector) -> bool:
+    """Let formulas decide for themselves if one that is held to its side has ended there.
+
+    As u^(3/2) has, held to u >= 0, where a shorter step than that of the run ends a hair beyond.
+    """
+    nx, held = problem.sizes.n_x, False
+    if np.isfinite(largest(new, 0, nx)) and np.isfinite(largest(rates, 0, nx)):
+        return False
+    for j in range(problem.sides.size):
+        held = held or problem.sides[j].now != 0
+        problem.sides[j].now = 0
+    return held
 
 
 @kernel(inner=True)
@@ -75,6 +91,15 @@ def states_at(
                 status = advance(problem, method, step, 1, method.stages, t, y, h, width)
             if status == SUCCESS:
                 status = flow(problem, times[one], new, stage, 0)
+            if status == SUCCESS and set_free(problem, new, stage):
+                status = flow(problem, t, y, step.slope, width)
+                if status == SUCCESS:
+                    status = advance(problem, method, step, 1, method.stages, t, y, h, width)
+                if status == SUCCESS:
+                    status = flow(problem, times[one], new, stage, 0)
+                restore(problem, steps.state, i)
+                if status == SUCCESS:
+                    status = flow(problem, t, y, step.slope, width)
             if status != SUCCESS:
                 return status
             for m in range(size):
