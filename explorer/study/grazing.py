@@ -33,7 +33,7 @@ from explorer.study.branch import Branch, BranchPoint
 from explorer.study.cycles import Cycles, cycle_of
 from explorer.study.near_misses import Miss, guards_of
 from explorer.systems import HybridSystem, StepSystem
-from explorer.systems.kinks import slope
+from explorer.systems.kinks import slope, slopes
 
 __all__ = ["Grazing", "grazing"]
 
@@ -259,12 +259,12 @@ def _guard(problem: Cycles, name: str) -> Callable[..., tuple[np.ndarray, float,
     rho = [sp.Symbol(s) for s in system.parameters]
     g, given_side = next((q[3], q[2]) for q in guards_of(system) if q[0] == name)
     value = sp.lambdify([system.t, x, rho], g)
-    slopes = sp.lambdify([system.t, x, rho], [slope(g, s) for s in x])
+    by_x = sp.lambdify([system.t, x, rho], [slope(g, s) for s in x])
     by_p = sp.lambdify([system.t, x, rho], slope(g, rho[problem.place]))
 
     def at(t: float, state: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, float, int]:
         side = given_side or (1 if value(t, state, r) > 0 else -1)
-        return np.array(slopes(t, state, r), float), float(by_p(t, state, r)), side
+        return np.array(by_x(t, state, r), float), float(by_p(t, state, r)), side
 
     return at
 
@@ -380,10 +380,9 @@ def _difference(problem: Cycles, jump: Jump, name: str, side: float) -> np.ndarr
     own, other = _fields(problem, name, side)
     x = [sp.Symbol(s) for s in problem.system._state_names()]
     given = _given(problem, jump)
-    D = sp.Matrix([b - a for a, b in zip(own, other, strict=True)]).jacobian(x).subs(given)
+    D = slopes([b - a for a, b in zip(own, other, strict=True)], x).subs(given)
     g_x = jump.r_x
-    slope: np.ndarray = np.array(D, float) @ g_x / float(g_x @ g_x)
-    return slope
+    return np.asarray(np.array(D, float) @ g_x / float(g_x @ g_x))
 
 
 def _fit(offsets: np.ndarray, sizes: np.ndarray) -> tuple[float, float, float]:
