@@ -791,6 +791,12 @@ def test_a_formula_cannot_hang_or_overflow(formula):
     assert time.perf_counter() - begin < 10
 
 
+@pytest.mark.parametrize("formula", ["x % 0", "Mod(x, 0)", "Mod(2, 1 - 1)", "sin(x % 0)"])
+def test_a_remainder_by_zero_is_refused(formula):
+    with pytest.raises(ex.BadModel, match=r"cannot be read \(Modulo by zero\)"):
+        parse(formula, {"x": sp.Symbol("x")})
+
+
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_floats_survive_text_exactly(value):

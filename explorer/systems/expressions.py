@@ -257,7 +257,7 @@ def parse(text: str, names: Mapping[str, sp.Expr], what: str = "the formula") ->
         ) from None
     try:
         return walk(tree)
-    except (TypeError, ValueError, AttributeError, RecursionError) as error:
+    except (TypeError, ValueError, AttributeError, RecursionError, ZeroDivisionError) as error:
         if isinstance(error, BadModel):
             raise
         raise BadModel(f"{what}: {text!r} cannot be read ({error}).") from None
