@@ -12,9 +12,8 @@ import pytest
 import explorer as ex
 from explorer.study import sweep
 
-PERIOD = "2*pi/omega"
 MEMBER = 3e-6  # s, beyond its steps
-PART = 0.9  # of the gain of hashing
+PART = 0.8  # of the gain of hashing: two cores share their caches with others
 SCHEMES = [ex.MoreauJean(h=0.01), ex.NonsmoothGeneralizedAlpha(h=0.01)]
 
 
@@ -61,9 +60,9 @@ def test_a_member_costs_little_beyond_its_steps(scheme):
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
 def test_two_threads_gain_what_the_machine_lets_them(scheme):
-    """Beside hashing, which needs no lock of Python: 1.8 of 2."""
+    """Beside hashing, which needs no lock of Python; both shares have as many steps."""
     count, block, tries = 400, bytes(2**28), []
-    asked, half = question(scheme, f"60*{PERIOD}", count), count // 2
+    asked, half = question(scheme, 150.0, count), count // 2
     while len(tries) < 3 and (not tries or tries[-1][0] < PART * tries[-1][1]):
         free = gain(lambda _: hashlib.sha256(block).digest(), 3)
         tries.append((gain(lambda k: asked.run(k * half, (k + 1) * half), 5), free))
