@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import itertools
 import json
 import re
 
@@ -27,7 +29,11 @@ def wire(*own) -> Wire:
 def told(wire: Wire, kind: str, action: str, value=None) -> tuple[dict, list]:
     """The one message of a kind that an action is answered by."""
     (found,) = [m for m in wire.say(type="do", action=action, value=value) if m[0]["type"] == kind]
-    return found
+    content, buffers = found
+    if "sizes" in content:  # all in one, packed
+        whole, ends = gzip.decompress(buffers[0]), np.cumsum([0, *content["sizes"]])
+        buffers = [whole[a:b] for a, b in itertools.pairwise(ends)]
+    return content, buffers
 
 
 def ball(name: str = "my ball", **more) -> ex.MechanicalSystem:

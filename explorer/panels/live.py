@@ -359,6 +359,9 @@ class LivePanel(anywidget.AnyWidget):
             self.send(message, [message.pop("data")])
             return
         content, buffers = pack(message, bool(message.get("double")), hasattr(self._answer, "look"))
+        if message.get("type") == "films" and buffers:
+            content["sizes"] = [len(part) for part in buffers]
+            buffers = [gzip.compress(b"".join(buffers), mtime=0)]
         figure = content.get("figure")
         if figure and "layout" in figure:
             layout = json.dumps(figure["layout"], sort_keys=True)

@@ -144,6 +144,25 @@ export function decode(content, buffers) {
   return walk(content);
 }
 
+export async function unzipped(bytes) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+// Parts of these sizes, one behind the other from `end` on.
+export function parted(bytes, sizes, end = 0) {
+  return sizes.map((size) => {
+    end += size;
+    return bytes.subarray(end - size, end);
+  });
+}
+
+// `decode` of a message whose buffers came as one, packed, where it tells their sizes.
+export async function unpack(content, buffers) {
+  const { sizes } = content;
+  return decode(content, sizes ? parted(await unzipped(buffers[0]), sizes) : buffers);
+}
+
 // Index of the last t[i] <= time (t does not decrease; an impact has the same time twice).
 export function lastIndex(t, time) {
   let low = 0;

@@ -1,7 +1,7 @@
 // The gallery: a card for each model, whose picture moves when it is looked at; a click opens the
 // panel of the model in its place.
 
-import { decode, inTextField, make, setText } from "./dom.js";
+import { inTextField, make, setText, unpack } from "./dom.js";
 import * as keep from "./keep.js";
 import { hideStill, showWhole } from "./opening.js";
 import { Panel } from "./panel.js";
@@ -135,8 +135,8 @@ class Gallery {
   receive(content, buffers) {
     if (content.type === "gallery") this.fill(content);
     else if (content.type === "films") {
-      const { films } = decode({ films: content.films }, buffers);
-      for (const [name, film] of Object.entries(films)) if (film) this.cards.get(name)?.thumb.take(film);
+      const take = ([name, film]) => { if (film) this.cards.get(name)?.thumb.take(film); };
+      unpack(content, buffers).then(({ films }) => Object.entries(films).forEach(take));
     } else if (content.type === "open") this.show(content.open);
     else if (content.type === "refused") this.say(content.text);
     else if (content.type === "busy" && !this.panel) this.say(`${content.text} …`);

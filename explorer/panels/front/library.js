@@ -1,13 +1,12 @@
 // plotly.js comes from the kernel once per page, gzipped, and is shared by all panels.
 
-import { make } from "./dom.js";
+import { make, unzipped } from "./dom.js";
 
 globalThis.__nonsmoothExplorerPlotly ??= {};
 export const LIBRARIES = globalThis.__nonsmoothExplorerPlotly;
 
 async function loadLibrary(buffer) {
-  const stream = new Blob([buffer]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const source = await new Response(stream).text();
+  const source = await unzipped(buffer);
   // The wrapper hides the page's `define`: requirejs on classic pages would swallow the module.
   const slot = `__nonsmoothExplorerSlot${Math.random().toString(36).slice(2)}`;
   const holder = { exports: {} };

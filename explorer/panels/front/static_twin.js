@@ -1,25 +1,19 @@
 // A panel without a kernel: it is answered from pictures that were computed before, at given values.
 
+import { parted, unzipped } from "./dom.js";
 import { nearest } from "./scale.js";
 
 const PARTS = { pictures: "[data-nsx-pictures]", plotly: "[data-nsx-plotly]" };
 
-async function unpacked(node) {
-  const bytes = Uint8Array.from(atob(node.textContent.trim()), (one) => one.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+function unpacked(node) {
+  return unzipped(Uint8Array.from(atob(node.textContent.trim()), (one) => one.charCodeAt(0)));
 }
 
 // What a page holds: the length of a head, the head, and the buffers that it names by their sizes.
 function read(bytes) {
   const begin = 4 + new DataView(bytes.buffer).getUint32(0, true);
   const head = JSON.parse(new TextDecoder().decode(bytes.subarray(4, begin)));
-  let end = begin;
-  const buffers = head.sizes.map((size) => {
-    end += size;
-    return bytes.subarray(end - size, end);
-  });
-  return { ...head, buffers };
+  return { ...head, buffers: parted(bytes, head.sizes, begin) };
 }
 
 // Stands for the widget's model before the panel.

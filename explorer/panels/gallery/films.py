@@ -29,7 +29,7 @@ __all__ = ["PARTS", "Card", "as_film", "card", "label", "shipped", "written"]
 
 FILE = Path(__file__).parent / "films.json.gz"
 PARTS = 1000  # of the larger side of the picture
-_FRAMES = 110
+_FRAMES, _FEW, _NUMBERS = 110, 50, 8000  # of a film: at most, at least, and of all of its points
 _DROPPED = ("label", "grip", "unit", "most")  # of an item, on a thumbnail
 _ITERATES = 30  # of a map
 _TURNS = 16  # what goes to and fro more often is shown as far as it is followed
@@ -168,12 +168,13 @@ def _chosen(t: np.ndarray, xy: np.ndarray, part: float) -> np.ndarray:
 
     What turns more often than the frames can tell would seem to go another way.
     """
-    end = len(t)
+    end, frames = len(t), int(np.clip(_NUMBERS / max(xy.shape[1], 1), _FEW, _FRAMES))
+    most = _TURNS * frames // _FRAMES
     for column in xy.T:
         turns = _turns(column, 20 * part)
-        if len(turns) > _TURNS:
-            end = min(end, int(turns[_TURNS]) + 1)
-    at = np.unique(np.rint(np.linspace(0, end - 1, min(end, _FRAMES))).astype(int))
+        if len(turns) > most:
+            end = min(end, int(turns[most]) + 1)
+    at = np.unique(np.rint(np.linspace(0, end - 1, min(end, frames))).astype(int))
     jumps = np.flatnonzero(np.diff(t[:end]) < 1e-3 * (t[end - 1] - t[0]) / _FRAMES)
     return np.unique(np.concatenate([at, jumps, jumps + 1]))
 
