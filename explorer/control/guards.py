@@ -12,7 +12,7 @@ import numpy as np
 import sympy as sp
 
 from explorer.systems import HybridSystem
-from explorer.systems.kinks import slope
+from explorer.systems.kinks import slopes
 
 __all__ = ["Guards", "lifted"]
 
@@ -32,13 +32,14 @@ def lifted(system: HybridSystem, t: float, x: np.ndarray, rho: Mapping[str, floa
     if "lift" not in system.made:
         gap, rate, _ = system.contact
         given = [system.t, *system.x, *map(sp.Symbol, system.parameters)]
-        along = [[slope(f, s) for s in system.x] for f in (gap, rate)]
-        system.made["lift"] = sp.lambdify(given, [sp.Matrix([gap, rate]), sp.Matrix(along)])
+        system.made["lift"] = sp.lambdify(
+            given, [sp.Matrix([gap, rate]), slopes([gap, rate], system.x)]
+        )
     found = system.made["lift"](t, *x, *(rho[k] for k in system.parameters))
-    value, slope = np.asarray(found[0], float).ravel(), np.asarray(found[1], float)
+    value, along = np.asarray(found[0], float).ravel(), np.asarray(found[1], float)
     if not (np.abs(value) < _TOUCH).all():
         return x
-    return np.asarray(x + np.linalg.pinv(slope) @ (_TOUCH - value))
+    return np.asarray(x + np.linalg.pinv(along) @ (_TOUCH - value))
 
 
 class Guards:
