@@ -29,11 +29,16 @@ def wire(*own) -> Wire:
 def told(wire: Wire, kind: str, action: str, value=None) -> tuple[dict, list]:
     """The one message of a kind that an action is answered by."""
     (found,) = [m for m in wire.say(type="do", action=action, value=value) if m[0]["type"] == kind]
-    content, buffers = found
-    if "sizes" in content:  # all in one, packed
-        whole, ends = gzip.decompress(buffers[0]), np.cumsum([0, *content["sizes"]])
-        buffers = [whole[a:b] for a, b in itertools.pairwise(ends)]
-    return content, buffers
+    return unpacked(*found)
+
+
+def unpacked(content: dict, buffers: list) -> tuple[dict, list]:
+    """Return a message as it was before its text and its buffers were packed in one."""
+    if "sizes" not in content:
+        return content, buffers
+    whole, ends = gzip.decompress(buffers[0]), np.cumsum([0, *content["sizes"]])
+    text, *parts = [whole[a:b] for a, b in itertools.pairwise(ends)]
+    return json.loads(text), parts
 
 
 def ball(name: str = "my ball", **more) -> ex.MechanicalSystem:
@@ -233,7 +238,7 @@ def test_own_models_stand_before_all_others_and_their_films_are_made_aside():
     answer, _ = told(one, "films", "films", names[:1])
     assert answer["films"] == {}
     one.panel._films.submit(int).result(timeout=60)  # the one thread has done what came before
-    late = [m for m in one.sent if m[0].get("films")]
+    late = [m for m in (unpacked(*sent) for sent in one.sent) if m[0].get("films")]
     assert [*late[0][0]["films"]] == names[:1]
     told(one, "open", "open", {"model": "own other"})
     assert one.panel.session.system.name == "other"

@@ -359,9 +359,10 @@ class LivePanel(anywidget.AnyWidget):
             self.send(message, [message.pop("data")])
             return
         content, buffers = pack(message, bool(message.get("double")), hasattr(self._answer, "look"))
-        if message.get("type") == "films" and buffers:
-            content["sizes"] = [len(part) for part in buffers]
-            buffers = [gzip.compress(b"".join(buffers), mtime=0)]
+        if message.get("type") in ("films", "gallery"):  # long, and asked for once
+            parts = [json.dumps(content).encode(), *buffers]
+            content = {"type": message["type"], "sizes": [len(part) for part in parts]}
+            buffers = [gzip.compress(b"".join(parts), mtime=0)]
         figure = content.get("figure")
         if figure and "layout" in figure:
             layout = json.dumps(figure["layout"], sort_keys=True)

@@ -157,10 +157,10 @@ export function parted(bytes, sizes, end = 0) {
   });
 }
 
-// `decode` of a message whose buffers came as one, packed, where it tells their sizes.
-export async function unpack(content, buffers) {
-  const { sizes } = content;
-  return decode(content, sizes ? parted(await unzipped(buffers[0]), sizes) : buffers);
+// The content of a message that came packed: its text, and behind it its buffers, decoded.
+export async function unpack(sizes, [packed]) {
+  const [text, ...buffers] = parted(await unzipped(packed), sizes);
+  return decode(JSON.parse(new TextDecoder().decode(text)), buffers);
 }
 
 // Index of the last t[i] <= time (t does not decrease; an impact has the same time twice).

@@ -133,10 +133,10 @@ class Gallery {
   }
 
   receive(content, buffers) {
-    if (content.type === "gallery") this.fill(content);
+    if (content.sizes) unpack(content.sizes, buffers).then((whole) => this.receive(whole, []));
+    else if (content.type === "gallery") this.fill(content);
     else if (content.type === "films") {
-      const take = ([name, film]) => { if (film) this.cards.get(name)?.thumb.take(film); };
-      unpack(content, buffers).then(({ films }) => Object.entries(films).forEach(take));
+      for (const [name, film] of Object.entries(content.films)) if (film) this.cards.get(name)?.thumb.take(film);
     } else if (content.type === "open") this.show(content.open);
     else if (content.type === "refused") this.say(content.text);
     else if (content.type === "busy" && !this.panel) this.say(`${content.text} …`);
