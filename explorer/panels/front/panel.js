@@ -29,6 +29,7 @@ import { Sound } from "./sound.js";
 import { Editor } from "./write.js";
 
 const TABLE_MS = 250;
+const SETTLE_MS = 200; // a page that opens changes its layout several times
 
 export class Panel {
   constructor(model, el) {
@@ -322,8 +323,14 @@ export class Panel {
     const same = told.of === look.of && JSON.stringify(told.ranges) === JSON.stringify(look.ranges);
     const zoomed = Object.keys(look.ranges).length || Object.keys(told.ranges).length;
     if (!grown && told.words === look.words && (same || !zoomed)) return;
-    this.told = look;
-    this.puller.look(look);
+    const send = () => {
+      if (this.picture.moving) return;
+      this.told = this.picture.look;
+      this.puller.look(this.told);
+    };
+    clearTimeout(this.lookTimer);
+    if (grown && same) this.lookTimer = setTimeout(send, SETTLE_MS);
+    else send();
   }
 
   async act(action, value) {
@@ -361,6 +368,7 @@ export class Panel {
     this.sound.stop();
     clearTimeout(this.status.timer);
     clearTimeout(this.tableTimer);
+    clearTimeout(this.lookTimer);
     this.puller.stop();
     this.picture.stop();
     this.root.remove();
