@@ -23,10 +23,10 @@ from explorer.control.unknowns import formulas_of
 from explorer.errors import BadModel, BadValue, NotApplicable, suggest
 from explorer.systems import StepSystem, System
 from explorer.systems.expressions import expression, text
+from explorer.systems.kinks import SHARP
 
 __all__ = ["Relation", "relation"]
 
-_SHARP = (sp.Abs, sp.sign, sp.Min, sp.Max, sp.Heaviside, sp.Piecewise, sp.floor, sp.ceiling, sp.Mod)
 _PLACES = ("right-hand side", "force")  # where z may stand in a system
 _EXAMPLE = 'algebraic={"z": (0, 1)}, equations=["z + z**3 = x + u"]'
 _SINGULAR = 1e-12  # of the largest singular value of dg/dz
@@ -268,7 +268,7 @@ def _check(found: Relation) -> None:
                 f"The equation {text(g)} = 0 contains none of the algebraic variables "
                 f"({', '.join(found.names)}), so it is a constraint: write it as path=[...]."
             )
-        if g.has(*_SHARP):
+        if g.has(*SHARP):
             raise BadModel(
                 f"The equation {text(g)} = 0 is not smooth. Write its cases as switches of the "
                 "system, in f."

@@ -98,7 +98,6 @@ def granular_chain(n: int = 12) -> MechanicalSystem:
     k = E * sp.sqrt(2 * R) / (3 * (1 - nu**2))
     closer = [a - b - _ROUND for a, b in itertools.pairwise(x)]
     overlaps = [sp.Max(0, d) for d in closer]
-    # a step keeps to its side of a kink, and may end a hair behind it: |d|^(1/2), rounded
     pushes = [
         0,
         *(

@@ -72,8 +72,8 @@ def held_by_nothing(solution: Solution, signs: np.ndarray | None = None) -> list
         more = f", and later on {len(begins) - 1} more times" if len(begins) > 1 else ""
         words = (
             f"From t = {quantity(solution.t[first], system.time_unit)} on at the latest nothing "
-            f"holds the state on {_names(system, on[first])}{more}: {_why(count[first])}. It may "
-            "stay, and it may leave at any time, so the run is one of many solutions."
+            f"holds the state on {_names(system, on[first])}{more}: {_why(count[first])}. The "
+            "state may stay, and it may leave at any time: the run is one of many solutions."
         )
     many = count > _MOST
     if not words and many.any():

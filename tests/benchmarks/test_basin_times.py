@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+from two_threads import check_two_threads
 
 import explorer as ex
 from explorer.study import Section, basins, sweep
@@ -18,7 +18,6 @@ PERIOD = "2*pi/omega"
 GIVEN = {"omega": 2.6, "s": 0.0}
 OVER = {"q0.x": np.linspace(-3, -0.1, 20), "v0.x": np.linspace(-3, 3, 20)}
 GAIN = 4.0  # runs end after about 25 of 200 periods
-PART = 0.8  # of the gain of hashing
 
 
 def question():
@@ -54,30 +53,11 @@ def test_a_run_that_is_caught_costs_a_part_of_a_whole_one():
     assert long > GAIN * short
 
 
-def gain(run, pairs):
-    """Return how many times as fast two threads run two shares as one thread does."""
-    wall = {1: np.inf, 2: np.inf}
-    for _ in range(pairs):
-        for workers in (1, 2):
-            with ThreadPoolExecutor(workers) as pool:
-                begin = time.perf_counter()
-                list(pool.map(run, (0, 1)))
-            wall[workers] = min(wall[workers], time.perf_counter() - begin)
-    return wall[1] / wall[2]
-
-
 def test_two_threads_gain_what_the_machine_lets_them():
-    """Beside hashing, which needs no lock of Python; and members share nothing.
-
-    What else a machine does for some seconds takes a thread's share; a lock takes it each time.
-    """
-    asked, block = question(), bytes(2**28)
+    """Members share nothing."""
+    asked = question()
     size = asked.axes.size // 2
-    tries = []
-    while len(tries) < 3 and (not tries or tries[-1][0] <= PART * tries[-1][1]):
-        free = gain(lambda _: hashlib.sha256(block).digest(), 3)
-        tries.append((gain(lambda k: asked.run(k * size, (k + 1) * size), 5), free))
-    assert tries[-1][0] > PART * tries[-1][1], tries
+    check_two_threads(lambda k: asked.run(k * size, (k + 1) * size))
 
 
 def test_a_refined_map_costs_less_where_the_boundary_is_short():

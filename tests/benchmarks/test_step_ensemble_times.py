@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from two_threads import check_two_threads
 
 import explorer as ex
 from explorer.study import sweep
 
 MEMBER = 3e-6  # s, beyond its steps
-PART = 0.8  # of the gain of hashing: two cores share their caches with others
 SCHEMES = [ex.MoreauJean(h=0.01), ex.NonsmoothGeneralizedAlpha(h=0.01)]
 
 
@@ -34,18 +32,6 @@ def seconds(run, count=5):
     return min(times)
 
 
-def gain(run, pairs):
-    """Return how many times as fast two threads run two shares as one thread does."""
-    wall = {1: np.inf, 2: np.inf}
-    for _ in range(pairs):
-        for workers in (1, 2):
-            with ThreadPoolExecutor(workers) as pool:
-                begin = time.perf_counter()
-                list(pool.map(run, (0, 1)))
-            wall[workers] = min(wall[workers], time.perf_counter() - begin)
-    return wall[1] / wall[2]
-
-
 @pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
 def test_a_member_costs_little_beyond_its_steps(scheme):
     """Runs of 10 and of 110 steps: what is left at no steps is the member's own."""
@@ -60,10 +46,6 @@ def test_a_member_costs_little_beyond_its_steps(scheme):
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
 def test_two_threads_gain_what_the_machine_lets_them(scheme):
-    """Beside hashing, which needs no lock of Python; both shares have as many steps."""
-    count, block, tries = 400, bytes(2**28), []
-    asked, half = question(scheme, 150.0, count), count // 2
-    while len(tries) < 3 and (not tries or tries[-1][0] < PART * tries[-1][1]):
-        free = gain(lambda _: hashlib.sha256(block).digest(), 3)
-        tries.append((gain(lambda k: asked.run(k * half, (k + 1) * half), 5), free))
-    assert tries[-1][0] >= PART * tries[-1][1], tries
+    """Members share nothing, and both shares have as many steps."""
+    asked, half = question(scheme, 150.0, 400), 200
+    check_two_threads(lambda k: asked.run(k * half, (k + 1) * half))
