@@ -323,7 +323,7 @@ def test_an_orbit_diagram_has_the_iterates_behind_the_transient(way):
             run = ex.simulate(ROOT, t_end=57, lam=lam, **({} if start is None else {"x0": start}))
             assert np.array_equal(branch.points[k], run.q[50:57])
             assert np.array_equal(branch.times[k], np.arange(50, 57))
-            start = None if way == "none" else run.q[-1]
+            start = None if way == "none" else run.q[50]
     figure = ex.views.orbit_diagram(found)
     assert all(trace.mode == "markers" for trace in figure.data)
 

@@ -324,23 +324,29 @@ def test_a_sweep_becomes_a_dataset(oscillator):
 # -- orbit diagrams -------------------------------------------------------------------------------
 
 
-def test_continuation_follows_the_attractor(oscillator):
-    """Each value begins where the one before has ended, on the section and in single runs."""
-    asked = {"section": Section(period=PERIOD), "transient": 10, "points": 6, "s": 0.0}
+@pytest.mark.parametrize("transient", [0, 10])
+def test_continuation_follows_the_attractor(oscillator, transient):
+    """Each value begins where the transient of the one before has ended, as single runs do.
+
+    Without transients it begins at the end of the run before.
+    """
+    asked = {"section": Section(period=PERIOD), "transient": transient, "points": 6, "s": 0.0}
     found = orbit_diagram(oscillator, over={"omega": OMEGA}, continuation="both", **asked, **QUIET)
     up, down = found.branches["up"], found.branches["down"]
     assert up.points.shape == down.points.shape == (5, 6, 2)
     assert np.array_equal(down.axes["omega"], OMEGA[::-1])
-    run = ex.simulate(
-        oscillator,
-        up.scheme,
-        q0=up.end[1, :1],
-        v0=up.end[1, 1:],
-        t_end=float(16 * 2 * np.pi / OMEGA[2]),
-        omega=OMEGA[2],
-        s=0.0,
-    )
-    assert up.end[2] == pytest.approx(run.march.y[:2], abs=1e-12)
+    state = (up.transients or up).end[1]
+    for periods in filter(None, (transient, 6)):
+        state = ex.simulate(
+            oscillator,
+            up.scheme,
+            q0=state[:1],
+            v0=state[1:],
+            t_end=periods * 2 * np.pi / OMEGA[2],
+            omega=OMEGA[2],
+            s=0.0,
+        ).march.y[:2]
+    assert up.end[2] == pytest.approx(state, abs=1e-12)
     assert np.array_equal(up.run(2).march.y[:2], up.end[2])
     at, x = found.dots("x", "up")
     assert np.array_equal(x.reshape(5, 6), up.points[..., 0])
@@ -355,6 +361,7 @@ def test_behind_a_value_that_fails_the_next_begins_anew(oscillator):
     asked = {"section": Section(period=PERIOD), "transient": 3, "points": 2, "continuation": "up"}
     found = orbit_diagram(oscillator, over={"s": [-3.0, 0.3, 0.4]}, **asked, **QUIET).first
     assert found.status.tolist() == ["refused", "success", "success"]
+    assert "inside an obstacle" in found.why(0)
     fresh = orbit_diagram(oscillator, over={"s": [0.3]}, **asked, **QUIET).first
     assert np.array_equal(found.end[1], fresh.end[0])
     for k in (1, 2):

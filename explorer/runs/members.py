@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 __all__ = ["APART", "ESCAPED", "FREE", "Asked", "Known", "Members", "Observed"]
 
+Places: TypeAlias = slice | np.ndarray
 FREE, ESCAPED = -1, -2  # beside the number of the attractor that a member has come to
 APART = -9  # the code of a member that an ensemble leaves to be run by itself
 
@@ -86,7 +87,7 @@ class Members(NamedTuple):
     chained : bool
         Whether a member starts where the one before has ended.
     mode : int
-        In which the first member starts, -1: the system's own.
+        In which those start that do not follow another, -1: the system's own.
     """
 
     rho: np.ndarray
@@ -102,6 +103,17 @@ class Members(NamedTuple):
     def size(self) -> int:
         """How many there are."""
         return len(self.t_end)
+
+    def some(self, places: Places) -> Members:
+        """Return the members at these places, as a copy."""
+        return self._replace(
+            rho=self.rho[places],
+            start=self.start[places],
+            t_end=self.t_end[places],
+            since=self.since[places],
+            period=self.period[places],
+            offset=self.offset[places],
+        )
 
 
 class Observed(NamedTuple):
@@ -156,6 +168,15 @@ class Observed(NamedTuple):
             bounds[1],
             np.full(k, FREE),
         )
+
+    def some(self, places: Places) -> Observed:
+        """Return what was observed of the members at these places."""
+        return Observed(*(part[places] for part in self))
+
+    def put(self, places: Places, found: Observed) -> None:
+        """Write what was observed of the members at these places."""
+        for target, values in zip(self, found, strict=True):
+            target[places] = values
 
     def without_failed(self) -> Observed:
         """Return it with NaN and 0 in all that has failed, but for its code and its time."""

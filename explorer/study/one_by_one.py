@@ -50,7 +50,7 @@ def one_by_one(system: System, scheme: Scheme, members: Members, asked: Asked) -
         warnings.simplefilter("ignore")  # of one run among many nobody reads a warning
         for i in range(members.size):
             follows = members.chained and i > 0 and seen.code[i - 1] == 0
-            mode = members.mode if i == 0 else -1
+            mode = members.mode if i == 0 or not members.chained else -1
             if follows:
                 members.start[i], mode = seen.end[i - 1], int(seen.mode[i - 1])
             more = {"mode0": modes[mode]} if modes and mode >= 0 else {}
@@ -83,48 +83,25 @@ def together(
         seen = fast(members, asked)
         left = np.flatnonzero(seen.code == APART)
         if len(left):
-            _put(seen, left, one_by_one(system, scheme, _some(members, left), asked))
+            seen.put(left, one_by_one(system, scheme, members.some(left), asked))
         return seen
     seen = Observed.empty(members.size, members.start.shape[1], asked)
     for i in range(members.size):
-        one = _some(members, np.array([i]))._replace(chained=False)
+        one = members.some(np.array([i]))._replace(chained=False)
         if i > 0 and seen.code[i - 1] == 0:
             one.start[0] = seen.end[i - 1]
         found = fast(one, asked)
         if found.code[0] == APART:
             found = one_by_one(system, scheme, one, asked)
-        _put(seen, np.array([i]), found)
+        seen.put(np.array([i]), found)
     return seen
-
-
-def _some(members: Members, places: np.ndarray) -> Members:
-    """Return the members at these places."""
-    return members._replace(
-        rho=members.rho[places],
-        start=members.start[places],
-        t_end=members.t_end[places],
-        since=members.since[places],
-        period=members.period[places],
-        offset=members.offset[places],
-    )
-
-
-def _put(seen: Observed, places: np.ndarray, found: Observed) -> None:
-    for target, values in zip(seen, found, strict=True):
-        target[places] = values
 
 
 def _catch(
     run: Solution, members: Members, asked: Asked, known: Known, seen: Observed, i: int
 ) -> None:
     """Write which attractor a run has come to, and the point where it did."""
-    own_row = slice(i, i + 1)
-    one = members._replace(
-        t_end=members.t_end[own_row],
-        since=members.since[own_row],
-        period=members.period[own_row],
-        offset=members.offset[own_row],
-    )
+    one = members.some(slice(i, i + 1))
     n = seen.end.shape[1]
     room = len(run.events)
     if asked.section == "period":

@@ -1,7 +1,7 @@
 """Orbit diagram: the points of a section over one parameter, after transients.
 
 Brute force: at each value the motion is run until transients have died out, and what remains is
-drawn. With continuation a value begins where the one before has ended, so that one attractor is
+drawn. With continuation a value begins where the one before has come to, so that one attractor is
 followed; up and down together show where several coexist (Leine and Nijmeijer, *Dynamics and
 Bifurcations of Non-Smooth Mechanical Systems*, 2004).
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,7 +20,7 @@ from explorer.errors import BadValue, suggest
 from explorer.study import study
 from explorer.study.asked import Chosen
 from explorer.study.over import Axes, Axis, Over
-from explorer.study.parts import Stop, cores, run_chain, run_parts
+from explorer.study.parts import Stop, blank, cores, run_chain, run_parts
 from explorer.study.question import Question
 from explorer.study.section import Section
 from explorer.study.sweep import check_size, usual
@@ -128,7 +128,9 @@ def orbit_diagram(
         Of a section by an event: the end of a run in s, by default that of the system. In a driven
         system it should be a whole number of periods, so that continuation keeps the phase.
     continuation : str
-        "up", "down": each value begins where the one before has ended; "both" ways, at the same
+        "up", "down": each value begins where the one before has come to: of a map and of a section
+        by its period where its transient has ended, so that the points behind are computed beside
+        the next transient; of a section by an event at the end of its run. "both" ways, at the same
         time; "none": each value begins at the start of the model, on all cores. A value that fails
         is followed by one from the start of the model.
     stop, progress, rho, **parameters : as `sweep` takes them
@@ -226,13 +228,12 @@ def _diagram(
         return OrbitDiagram({"none": found}, time.perf_counter() - begin)
     asked = [_followed(question, way) for way in ways]
     asked[0].run(0, 1)  # compiles, once
-    with ThreadPoolExecutor(len(asked)) as pool:
+    with ThreadPoolExecutor(cores()) as points, ThreadPoolExecutor(len(asked)) as pool:
         futures = [
-            pool.submit(run_chain, one, progress=progress and k == 0, stop=stop)
+            pool.submit(_branch, one, points, progress and k == 0, stop)
             for k, one in enumerate(asked)
         ]
-        answers = [future.result() for future in futures]
-    branches = map(Sweep, asked, answers)
+        branches = [future.result() for future in futures]
     return OrbitDiagram(dict(zip(ways, branches, strict=True)), time.perf_counter() - begin)
 
 
@@ -243,3 +244,28 @@ def _followed(question: Question, way: str) -> Question:
     ordered = Axis(axis.names, axis.units, values if way == "up" else values[::-1].copy())
     axes = dataclasses.replace(question.axes, axes=(ordered,))
     return dataclasses.replace(question, axes=axes, chained=True)
+
+
+def _branch(question: Question, pool: Executor, progress: bool, stop: Stop | None) -> Sweep:
+    """Return the values of one way; what can be computed beside the transients is left to `pool`.
+
+    A section by its period is the same from any period on, so a run may begin again at time 0.
+    """
+    found = blank(question)
+    section, transient = question.section, question.transient
+    if section is None or section.period is None or transient == f"0 * ({section.period})":
+        for _ in run_chain(question, found, progress=progress, stop=stop):
+            pass
+        return Sweep(question, found)
+    transients = dataclasses.replace(question, section=None, t_end=transient, transient=0)
+    ends = blank(transients)
+    rest = f"{question.t_end} - {transient}"
+    asked = dataclasses.replace(question, chained=False, behind=ends, t_end=rest, transient=0)
+
+    def run(places: slice) -> None:
+        found.put(places, asked.run(places.start, places.stop))
+
+    ran = run_chain(transients, ends, progress=progress, stop=stop)
+    for future in [pool.submit(run, places) for places in ran]:
+        future.result()
+    return Sweep(asked, found, transients=Sweep(transients, ends))

@@ -23,7 +23,7 @@ from explorer.results.export import written
 from explorer.runs.members import Observed
 from explorer.study.question import Question
 
-__all__ = ["UNRUN", "Runs", "Stop", "cores", "run_chain", "run_parts", "workers_of"]
+__all__ = ["UNRUN", "Runs", "Stop", "blank", "cores", "run_chain", "run_parts", "workers_of"]
 
 UNRUN = -100  # beside a code: the sweep was stopped before
 Stop = Callable[[], bool]
@@ -139,13 +139,11 @@ def run_parts(
     ExplorerError
         A worker has died.
     """
-    size = question.axes.size
-    whole = Observed.empty(size, len(question.members(0, 1).start[0]), question.asked)
-    whole.code[:] = UNRUN
+    size, whole = question.axes.size, blank(question)
     disk = None if folder is None else _Folder(folder, question)
     done = np.zeros(size, bool)
     for first, last, part in disk.parts() if disk else ():
-        _put(whole, first, last, part)
+        whole.put(slice(first, last), part)
         done[first:last] = True
     gaps = _gaps(done)
     if not gaps:
@@ -162,28 +160,33 @@ def run_parts(
     return whole
 
 
-def run_chain(question: Question, *, progress: bool = True, stop: Stop | None = None) -> Observed:
-    """Run all members in their order, each from the end of the one before."""
-    size = question.axes.size
-    whole = Observed.empty(size, len(question.members(0, 1).start[0]), question.asked)
+def blank(question: Question) -> Observed:
+    """Return room for all members of a question, none of which has been run."""
+    whole = Observed.empty(question.axes.size, len(question.members(0, 1).start[0]), question.asked)
     whole.code[:] = UNRUN
+    return whole
+
+
+def run_chain(
+    question: Question, whole: Observed, *, progress: bool = True, stop: Stop | None = None
+) -> Iterator[slice]:
+    """Run all members in their order, each from the end of the one before.
+
+    What was observed is written to `whole`; yields which members have been run.
+    """
+    size = question.axes.size
     bar = Progress(size, f"Orbits of {question.system.name}", progress)
     first, many, begin = 0, 1, time.perf_counter()
     while first < size and not (stop is not None and stop()):
         last, since, state = min(first + many, size), time.perf_counter(), None
         if first > 0 and whole.code[first - 1] == 0:
             state = whole.end[first - 1], int(whole.mode[first - 1])
-        _put(whole, first, last, question.run(first, last, state))
+        whole.put(slice(first, last), question.run(first, last, state))
+        yield slice(first, last)
         each = max((time.perf_counter() - since) / (last - first), 1e-9)
         first, many = last, max(1, min(int(_TARGET / each), _LARGEST))
         bar(first, f"{_span((time.perf_counter() - begin) / first * (size - first))} left")
     bar.close()
-    return whole
-
-
-def _put(whole: Observed, first: int, last: int, part: Observed) -> None:
-    for target, values in zip(whole, part, strict=True):
-        target[first:last] = values
 
 
 class _Run:
@@ -261,7 +264,7 @@ class _Run:
         """Take the result of a part; return how many members it has."""
         part, seconds = future.result()
         first, last = self.out.pop(future)
-        _put(self.whole, first, last, part)
+        self.whole.put(slice(first, last), part)
         if self.disk is not None:
             self.disk.keep(first, last, part)
         self.left -= last - first

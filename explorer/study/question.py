@@ -48,6 +48,8 @@ class Question:
         Whether each point starts where the one before has ended.
     known : Known or None
         Attractors on the section: a point is run until it comes to one.
+    behind : Observed or None
+        Runs of all points that were made before: each begins where its own has ended.
     """
 
     system: System
@@ -60,6 +62,7 @@ class Question:
     extrema: bool = False
     chained: bool = False
     known: Known | None = None
+    behind: Observed | None = None
     most: int = field(default=0)
     _compiled: dict[str, Function] = field(default_factory=dict, init=False, repr=False)
 
@@ -121,6 +124,8 @@ class Question:
         rho = np.tile(np.array(self.rho, float), (k, 1))
         start = np.full((k, len(states_of(self.system)[0])), np.nan)
         self.axes.put(first, last, rho, start)
+        if self.behind is not None:
+            start[:] = self.behind.end[first:last]
         t_end = self._values(self.t_end, "t_end", rho)
         since = self._values(self.transient, "transient", rho)
         period, phase = np.ones(k), 0.0
@@ -145,9 +150,28 @@ class Question:
         members, fast = self.members(first, last), self.scheme.ensemble(self.system)
         if begin is not None:
             members.start[0], members = begin[0], members._replace(mode=begin[1])
-        if fast is not None:
-            return together(self.system, self.scheme, fast, members, self.asked)
-        return one_by_one(self.system, self.scheme, members, self.asked)
+
+        def runs(some: Members) -> Observed:
+            if fast is not None:
+                return together(self.system, self.scheme, fast, some, self.asked)
+            return one_by_one(self.system, self.scheme, some, self.asked)
+
+        return runs(members) if self.behind is None else self._goes_on(members, first, runs)
+
+    def _goes_on(
+        self, members: Members, first: int, runs: Callable[[Members], Observed]
+    ) -> Observed:
+        """Run members from where others have ended; those that had failed stay failed."""
+        assert self.behind is not None
+        before = self.behind.some(slice(first, first + members.size))
+        seen = Observed.empty(members.size, members.start.shape[1], self.asked)
+        seen.code[:], seen.t[:] = before.code, before.t
+        for mode in np.unique(before.mode[before.code == 0]):
+            places = np.flatnonzero((before.code == 0) & (before.mode == mode))
+            seen.put(places, runs(members.some(places)._replace(mode=int(mode))))
+            seen.t[places] += before.t[places]  # a run begins again at time 0
+            seen.times[places] += before.t[places, np.newaxis]
+        return seen.without_failed()
 
     def _formula(self, value: Value, what: str) -> sp.Expr:
         return expression(value, self.system.symbols(state=False), what)

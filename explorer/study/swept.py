@@ -66,11 +66,15 @@ class Sweep:
         The same numbers, one run behind the other.
     seconds : float
         How long it took.
+    transients : Sweep or None
+        The runs at whose ends these begin, in an orbit diagram; a point whose transient has failed
+        has its status.
     """
 
     question: Question
     observed: Observed = field(repr=False)
     seconds: float = 0.0
+    transients: Sweep | None = field(default=None, repr=False)
 
     @property
     def system(self) -> System:
@@ -196,7 +200,7 @@ class Sweep:
         return found
 
     def run(self, *index: int) -> Solution:
-        """Return the whole run of a point, simulated again.
+        """Return the run of a point, simulated again.
 
         Raises
         ------
@@ -210,11 +214,15 @@ class Sweep:
                 f"{index} is no point of a sweep of shape {self.shape}: give a number for each "
                 "axis, from 0."
             ) from None
-        members, more = self.question.members(k, k + 1), {}
-        if self.question.chained and k > 0 and self.observed.code[k - 1] == 0:
-            members.start[0] = self.observed.end[k - 1]
+        if self.transients is not None and not self.transients.ok[index]:
+            return self.transients.run(*index)
+        members, more, before = self.question.members(k, k + 1), {}, self.question.behind
+        if self.question.chained and k > 0:
+            k, before = k - 1, self.observed
+        if before is not None and before.code[k] == 0:
+            members.start[0] = before.end[k]
             modes = getattr(self.system, "modes", ())
-            more = {"mode0": modes[int(self.observed.mode[k - 1])]} if modes else {}
+            more = {"mode0": modes[int(before.mode[k])]} if modes else {}
         given = arguments(self.system, self.scheme, members, 0) | more
         return simulate(self.system, self.scheme, throw=False, **given)
 
