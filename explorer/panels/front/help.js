@@ -53,6 +53,7 @@ export class Help {
     this.panel = panel;
     this.tip = make("div", { class: "nsx-tip", role: "tooltip", id: `nsx-tip-${panel.view}`, hidden: true });
     panel.body.append(this.tip);
+    this.columns = []; // what a screen reader says of each column
     this.button = make("button", {
       type: "button", class: "nsx-button", "data-action": "words", "aria-label": "Words and symbols",
       title: "Words and symbols of this panel", on: { click: () => this.dialog() },
@@ -172,19 +173,18 @@ export class Help {
     this.describeColumns();
   }
 
+  // The table makes its cells anew for other columns: a text belongs to a place, not to a cell.
   describeColumns() {
-    for (const head of this.panel.table.head.cells) {
-      const said = spoken(titled(head.dataset.name ?? head.textContent));
-      head.describing ??= this.aloud(head);
-      setText(head.describing, said);
-    }
+    [...this.panel.table.head.cells].forEach((head, k) => {
+      this.columns[k] ??= this.aloud(k);
+      head.setAttribute("aria-describedby", this.columns[k].id);
+      setText(this.columns[k], spoken(titled(head.dataset.name ?? head.textContent)));
+    });
   }
 
-  aloud(head) {
-    this.count = (this.count ?? 0) + 1;
-    const node = make("span", { hidden: true, id: `${this.tip.id}-${this.count}` });
+  aloud(k) {
+    const node = make("span", { hidden: true, id: `${this.tip.id}-${k}` });
     this.panel.root.append(node);
-    head.setAttribute("aria-describedby", node.id);
     return node;
   }
 
