@@ -305,6 +305,7 @@ def test_names_like_those_of_a_compiler_do_no_harm():
     assert sol.events[0].x_plus == pytest.approx([0, 2 / 3, 0, 2 / 3])
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("seed", range(4))
 def test_random_parameters_neither_hang_nor_miss_an_impact(seed):
     rng = np.random.default_rng(seed)

@@ -113,6 +113,7 @@ def test_no_disc_of_a_pile_goes_through_another():
     assert (np.diff(run.energy) <= 1e-3 * run.energy[0]).all()
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("n", [60, 100])
 @pytest.mark.parametrize("mu", [0.6, 0.7, 0.85])
 def test_discs_that_wedge_each_other_are_solved_for(n, mu):

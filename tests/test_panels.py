@@ -180,10 +180,13 @@ def few(values: list, turn: int, key: str, case: tuple) -> list:
 
     Where a control has been moved on the same model before, with its first scheme or without
     sensitivities, or a knob on another model of the same kind, one value of every third will do.
-    What is not a model's own (menus, times, knobs) is moved on one of each kind.
+    What is not a model's own (menus, times, knobs) is moved on one of each kind. Derivatives of a
+    model of the largest size take long to compile: the least will do.
     """
     panel, model, scheme = case
     own = key.startswith(("rho.", "size.", "q0.", "v0.", "x0.", "mode0"))
+    if panel == "sensitivity" and key.startswith("size."):
+        values = values[:1]
     if not own and case not in EXPLORE and case not in SENSITIVITY:
         return []
     if model == "bouncing_ball" and (scheme in (None, "MoreauJean") or key.startswith("knob.")):
