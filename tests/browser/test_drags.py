@@ -12,6 +12,7 @@ from test_grab_lab import middle, typed
 
 import explorer as ex
 
+DRAGS = 30
 WATCH = """() => {  // remembers which move asked which question, and when its answer was drawn
   const root = document.querySelector(".nsx-panel"), plot = root.querySelector(".nsx-plot");
   const log = (window.nsxDrag = { asked: [], drawn: [] });
@@ -62,7 +63,7 @@ def test_a_dragged_body_is_followed(lab):
 
 
 @pytest.mark.browser
-def test_many_drags_leave_nothing_behind(lab, count=30):
+def test_many_drags_leave_nothing_behind(lab):
     """Its last picture is a fresh run of what the fields say, and the page has not grown."""
     lab.settle()
     client = lab.page.context.new_cdp_session(lab.page)
@@ -73,8 +74,8 @@ def test_many_drags_leave_nothing_behind(lab, count=30):
         return lab.js("() => document.querySelectorAll('*').length"), heap
 
     rng, mouse, sizes = np.random.default_rng(16), lab.page.mouse, []
-    for k in range(count):
-        if k == 5:
+    for k in range(DRAGS):
+        if k == DRAGS // 6:
             lab.settle()
             sizes.append(size())
         lab.panel.locator(".nsx-scrub").fill("0")
@@ -91,7 +92,7 @@ def test_many_drags_leave_nothing_behind(lab, count=30):
     y0, v0, shown = typed(lab, "rho.y0"), typed(lab, "v0.y"), lab.curve("y")
     lab.settle()
     sizes.append(size())
-    print(f"\nafter {count} drags: elements and bytes", *sizes)
+    print(f"\nafter {DRAGS} drags: elements and bytes", *sizes)
     assert lab.problems == []
     assert sizes[1][0] <= sizes[0][0] + 20, "the page has more elements"
     assert sizes[1][1] <= sizes[0][1] + 3e6, "the page takes more memory"
