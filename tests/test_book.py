@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 from small_book import notebook, small_book, week
 
@@ -13,10 +14,11 @@ import explorer as ex
 from explorer import app
 from explorer.book import build, building
 from explorer.book.address import Address
+from explorer.book.building import Book
 from explorer.book.chapters import chapter
-from explorer.book.checking import check
+from explorer.book.checking import Complaints, check
 from explorer.book.measured import distance, numbers
-from explorer.book.model_page import model_page
+from explorer.book.model_page import ModelPage, model_page
 from explorer.book.prose import escaped, prose
 from explorer.book.reference import names, reference
 from explorer.book.site import TWINS, plain
@@ -59,6 +61,23 @@ def test_a_number_that_differs_is_not_called_the_same():
     (number,) = numbers("bouncing_ball")
     assert not type(number)("", 8.5, 1e-3, "", number.measured).agrees
     assert not type(number)("", 8.5, 1e-3, "").agrees  # not measured
+
+
+@pytest.mark.parametrize("measure", [lambda run: [][0], lambda run: float("nan")])
+def test_a_number_that_could_not_be_measured_is_a_problem_of_the_book(measure, monkeypatch):
+    monkeypatch.setitem(models["thermostat"].measures, "thermostat: period", measure)
+    (number,) = numbers("thermostat")
+    assert number.failed
+    assert number.problem.startswith("thermostat: period was not measured: the run ")
+    page = ModelPage("thermostat", "", "", "", "", "", "", [number], 0.0)
+    book = Book(Path("nowhere"), [page], [], [], Complaints([], [], 0), [], 0.0)
+    assert book.problems == [f"thermostat: {number.problem}"]
+
+
+def test_a_closed_form_that_knows_no_row_of_a_run_is_not_called_close(monkeypatch):
+    room = models["thermostat"]()
+    room.exact = lambda t, rho: {"x": np.full((len(t), 1), np.nan)}
+    assert distance(room) is None
 
 
 def test_a_closed_form_is_compared_where_runs_have_jumps():

@@ -92,12 +92,7 @@ class Book:
         told = [(page.name, page.numbers) for page in self.models]
         told += [(page.name, page.numbers) for page in self.plans]
         for name, numbers in told:
-            far = [n for n in numbers if n.measured == n.measured and not n.agrees]
-            found += [
-                f"{name}: {n.what} is {n.measured:.8g}, not {n.published:.8g} "
-                f"within {n.tolerance:.1g}"
-                for n in far
-            ]
+            found += [f"{name}: {n.problem}" for n in numbers if n.problem]
         for path in sorted(self.folder.rglob("*.html")):
             if (size := path.stat().st_size) > _LARGEST:
                 page = path.relative_to(self.folder)

@@ -39,6 +39,8 @@ class Number:
         NaN if nothing says how it is read off a run, or if the run failed.
     why : str
         Why it is NaN.
+    failed : bool
+        Whether it is NaN though something says how it is read off a run.
     """
 
     what: str
@@ -47,11 +49,24 @@ class Number:
     source: str
     measured: float = math.nan
     why: str = ""
+    failed: bool = False
 
     @property
     def agrees(self) -> bool:
         """Whether the measured number lies within the tolerance of the published one."""
         return abs(self.measured - self.published) <= self.tolerance
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with it, in one sentence; "" if it agrees, or if nothing measures it."""
+        if self.failed:
+            return f"{self.what} was not measured: {self.why}"
+        if self.agrees or math.isnan(self.measured):
+            return ""
+        return (
+            f"{self.what} is {self.measured:.8g}, not {self.published:.8g} "
+            f"within {self.tolerance:.1g}"
+        )
 
 
 @dataclass(frozen=True)
@@ -104,12 +119,14 @@ def numbers(name: str) -> list[Number]:
                 measured = float(measure(run))
             except (ExplorerError, IndexError, AttributeError) as error:
                 why = f"the run failed: {error}"
-        found.append(Number(what, value, tolerance, source, measured, why))
+        failed = measure is not None and math.isnan(measured)
+        why = why or ("the run has no such number" if failed else "")
+        found.append(Number(what, value, tolerance, source, measured, why, failed))
     return found
 
 
 def distance(system: System) -> Distance | None:
-    """Return how far the run of a model is from its closed form; None if it has none.
+    """Return how far the run of a model is from its closed form; None if none is known for it.
 
     Events are located where a scheme of the system does that: the closed form has them too.
     """
@@ -120,12 +137,13 @@ def distance(system: System) -> Distance | None:
     run = simulate(system, located)
     keep = np.append(np.diff(run.t) > 0, True)  # the right limits, as the closed form
     form = system.exact(run.t[keep], run.rho)
-    largest = scale = 0.0
+    largest, scale, rows = 0.0, 0.0, 0
     for key in ("q", "x"):
         if key in form:
             known = np.isfinite(form[key])
+            rows = int(known.any(axis=1).sum())
             difference = np.abs(np.asarray(getattr(run, key))[keep] - form[key])[known]
             largest = max(largest, float(difference.max(initial=0.0)))
             scale = max(scale, float(np.abs(form[key][known]).max(initial=0.0)))
             break
-    return Distance(largest, scale, type(run.scheme).__name__, int(keep.sum()))
+    return Distance(largest, scale, type(run.scheme).__name__, rows) if rows else None
