@@ -96,7 +96,7 @@ def test_a_page_of_a_model_holds_all_that_is_known():
     for part in (
         "Infinitely many impacts", "\\ddot{y}", "| $g$ | 9.81 m/s²", "8.57895", "8.578949",
         "agrees", "Closed form.", "superball", "@book{brogliato-2016", "doi.org", "ex.simulate(",
-        'ex.explore("bouncing_ball")', "https://live.example",
+        'ex.explore("bouncing_ball")', '"https://live.example">Open the gallery live on Binder<',
     ):  # fmt: skip
         assert part in page.text, part
     assert "data-nsx-pictures" in page.twin

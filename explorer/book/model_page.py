@@ -99,11 +99,12 @@ def model_page(name: str, shared: str, live: str = "", points: int = POINTS) -> 
 
 
 def buttons(live: str, name: str = "") -> str:
-    """Return the buttons of a page: live on Binder, and its model as a notebook to download."""
+    """Return the buttons of a page: the gallery on Binder, and its model as a notebook."""
     shown = []
     if live:
         address = html.escape(live)
-        shown.append(f'<a class="book-button" href="{address}">Open live on Binder</a>')
+        label = "Open the gallery live on Binder"  # no notebook there has this model alone
+        shown.append(f'<a class="book-button" href="{address}">{label}</a>')
     if name:
         shown.append(
             f'<a class="book-button" href="../notebooks/models/{name}.ipynb" download>'
