@@ -93,6 +93,7 @@ class Book:
         told += [(page.name, page.numbers) for page in self.plans]
         for name, numbers in told:
             found += [f"{name}: {n.problem}" for n in numbers if n.problem]
+        found += [f"{x.name}: {x.away.problem}" for x in self.models if x.away and x.away.problem]
         for path in sorted(self.folder.rglob("*.html")):
             if (size := path.stat().st_size) > _LARGEST:
                 page = path.relative_to(self.folder)
