@@ -128,6 +128,8 @@ def test_the_pages_stand_with_all_their_links(book):
         "references.html", "which_scheme.html", "coming_from.html", "search.html",
     }  # fmt: skip
     assert wanted <= named
+    front = (book.folder / "index.html").read_text("utf-8")
+    assert '<script src="_static/twins.js"></script><div class="nsx-twin"' in front
     assert book.largest[1] < 3_000_000
     assert (book.folder / "_static" / TWINS).stat().st_size < 3_000_000
     assert (book.folder / "_static/mathjax/tex-chtml.js").is_file()
