@@ -146,9 +146,7 @@ def _equations(system: System) -> str:
     """Return the equations, parameters with units and start of a system."""
     shown = system.equations_markdown()
     _, _, rest = shown.partition("\n\n")  # its first line is the title of the page
-    return rest.replace(
-        "| parameter | value | range | |", "| parameter | value | range | meaning |"
-    )
+    return rest
 
 
 def checked(told: list[Number], away: Distance | None) -> str:

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 _LARGE = 6
-_WORD = re.compile(r"^[A-Za-z]{3,}(?=_|\^|$)")  # in LaTeX, where Greek letters have a backslash
+_WORD = re.compile(r"^[A-Za-z]{2,}(?=_|\^|$)")  # in LaTeX, where Greek letters have a backslash
 
 
 def latex(expr: object) -> str:
@@ -65,7 +65,7 @@ def _parameters(system: System) -> list[str]:
         f"| {quantity(p.low, p.unit)} … {quantity(p.high, p.unit)} | {p.text} |"
         for name, p in system.parameters.items()
     ]
-    head = "| parameter | value | range | |\n|---|---|---|---|"
+    head = "| parameter | value | range | meaning |\n|---|---|---|---|"
     return ["\n".join([head, *rows])]
 
 
@@ -159,11 +159,11 @@ def mechanical(system: LagrangianSystem) -> str:
     parts += _records(system.records)
     parts += _parameters(system)
     if system.n <= _LARGE:
-        start = ", ".join(
-            rf"{_name(x)}(0) = {latex(a)},\; {_dotted(x)}(0) = {latex(b)}"
+        start = (
+            f"${_name(x)}(0) = {latex(a)}$, ${_dotted(x)}(0) = {latex(b)}$"
             for x, a, b in zip(q, system.start_q, system.start_v, strict=True)
         )
-        parts.append(rf"$${start}$$")
+        parts.append(f"start: {', '.join(start)}")
     return "\n\n".join(parts)
 
 
@@ -317,10 +317,10 @@ def _titled(system: System) -> str:
 
 
 def _start(system: StateSpaceSystem) -> str:
-    start = r",\; ".join(
-        rf"{_name(x)}(0) = {_plain(a)}" for x, a in zip(system.x, system.start_x, strict=True)
+    start = ", ".join(
+        f"${_name(x)}(0) = {_plain(a)}$" for x, a in zip(system.x, system.start_x, strict=True)
     )
-    return f"start: ${start}$"
+    return f"start: {start}"
 
 
 def _rates(system: StateSpaceSystem, flow: Sequence[sp.Expr]) -> str:
