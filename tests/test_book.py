@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 from small_book import notebook, small_book, week
 
@@ -13,10 +14,11 @@ import explorer as ex
 from explorer import app
 from explorer.book import build, building
 from explorer.book.address import Address
+from explorer.book.building import Book
 from explorer.book.chapters import chapter
-from explorer.book.checking import check
+from explorer.book.checking import Complaints, check
 from explorer.book.measured import distance, numbers
-from explorer.book.model_page import model_page
+from explorer.book.model_page import ModelPage, model_page
 from explorer.book.prose import escaped, prose
 from explorer.book.reference import names, reference
 from explorer.book.site import TWINS, plain
@@ -61,11 +63,41 @@ def test_a_number_that_differs_is_not_called_the_same():
     assert not type(number)("", 8.5, 1e-3, "").agrees  # not measured
 
 
+@pytest.mark.parametrize("measure", [lambda run: [][0], lambda run: float("nan")])
+def test_a_number_that_could_not_be_measured_is_a_problem_of_the_book(measure, monkeypatch):
+    monkeypatch.setitem(models["thermostat"].measures, "thermostat: period", measure)
+    (number,) = numbers("thermostat")
+    assert number.failed
+    assert number.problem.startswith("thermostat: period was not measured: the run ")
+    page = ModelPage("thermostat", "", "", "", "", "", "", [number], None, 0.0)
+    book = Book(Path("nowhere"), [page], [], [], Complaints([], [], 0), [], 0.0)
+    assert book.problems == [f"thermostat: {number.problem}"]
+
+
+def test_a_closed_form_that_knows_no_row_of_a_run_is_not_called_close(monkeypatch):
+    room = models["thermostat"]()
+    room.exact = lambda t, rho: {"x": np.full((len(t), 1), np.nan)}
+    assert distance(room) is None
+
+
 def test_a_closed_form_is_compared_where_runs_have_jumps():
     ball = distance(models["bouncing_ball"]())
     assert ball.largest < 1e-9
     assert ball.rows > 100
+    cart = distance(models["cart_plastic"]())  # its velocities jump, at 0.5 s but for round-off
+    assert cart.largest < 1e-7
     assert distance(models["duffing"]()) is None
+
+
+def test_a_run_of_fixed_steps_comes_closer_to_its_closed_form_with_finer_ones():
+    relays = models["two_relays"]()
+    away = distance(relays)  # infinitely many switches: the phase is lost, not the closed form
+    assert away.largest > 3
+    assert away.finer < 0.3 * away.largest
+    assert away.problem == ""
+    right = relays.exact
+    relays.exact = lambda t, rho: {"x": right(t, rho)["x"] + 5}
+    assert distance(relays).problem.startswith("with a tenth of the step, EulerMoreau differs")
 
 
 # -- a page of each kind --------------------------------------------------------------------------
@@ -77,7 +109,7 @@ def test_a_page_of_a_model_holds_all_that_is_known():
     for part in (
         "Infinitely many impacts", "\\ddot{y}", "| $g$ | 9.81 m/s²", "8.57895", "8.578949",
         "agrees", "Closed form.", "superball", "@book{brogliato-2016", "doi.org", "ex.simulate(",
-        'ex.explore("bouncing_ball")', "https://live.example",
+        'ex.explore("bouncing_ball")', '"https://live.example">Open the gallery live on Binder<',
     ):  # fmt: skip
         assert part in page.text, part
     assert "data-nsx-pictures" in page.twin
@@ -96,6 +128,8 @@ def test_the_pages_stand_with_all_their_links(book):
         "references.html", "which_scheme.html", "coming_from.html", "search.html",
     }  # fmt: skip
     assert wanted <= named
+    front = (book.folder / "index.html").read_text("utf-8")
+    assert '<script src="_static/twins.js"></script><div class="nsx-twin"' in front
     assert book.largest[1] < 3_000_000
     assert (book.folder / "_static" / TWINS).stat().st_size < 3_000_000
     assert (book.folder / "_static/mathjax/tex-chtml.js").is_file()

@@ -138,7 +138,7 @@ def test_each_declaration_is_a_revision():
 def test_markdown():
     """Flow of each mode, the table of guards, parameters, start."""
     text = step_by_step()._repr_markdown_()
-    assert r"\dot{T} &= - a \left(T - xo\right)" in text
+    assert r"\dot{T} &= - a \left(T - \operatorname{xo}\right)" in text
     assert "| on | too hot | $T - U$ rises through 0 | – | off |" in text
     assert "| $a$ | 0.1 1/s |" in text
     assert "start: $T(0) = L$, mode *on*" in text

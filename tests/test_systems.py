@@ -863,6 +863,15 @@ def test_display_shows_equations_contacts_parameters_and_start():
         assert part in frame._repr_markdown_(), part
 
 
+def test_a_word_is_no_product_of_its_letters_and_a_dot_stands_over_the_letter():
+    tanks = ex.models.two_tanks().equations_markdown()
+    assert r"\dot{x}_{1} &= \operatorname{share} w - v_{1}" in tanks
+    cart = ex.models.cart_plastic().equations_markdown()
+    assert r"\operatorname{speed}_{0}" in cart
+    assert r"m\,\ddot{x} = - c \dot{x}" in ex.models.duffing().equations_markdown()
+    assert r"$$\dot{w} = " in ex.models.play_and_stop().equations_markdown()
+
+
 @pytest.mark.parametrize("name", ["bouncing_ball", "block_on_slope", "disc_pile", "column"])
 def test_equations_of_motion_have_forces_and_impulses_stand_elsewhere(name):
     shown = getattr(ex.models, name)()._repr_markdown_()

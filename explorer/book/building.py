@@ -35,6 +35,7 @@ __all__ = ["Book", "build"]
 
 MARK = ".nonsmooth-book"  # of a folder that may be written again
 _SHARED = f"../_static/{site.TWINS}"
+_FIRST = "bouncing_ball"  # moves on the first page, above its code
 _LARGEST = 3_000_000  # bytes of a page
 
 Page = TypeVar("Page")
@@ -92,12 +93,8 @@ class Book:
         told = [(page.name, page.numbers) for page in self.models]
         told += [(page.name, page.numbers) for page in self.plans]
         for name, numbers in told:
-            far = [n for n in numbers if n.measured == n.measured and not n.agrees]
-            found += [
-                f"{name}: {n.what} is {n.measured:.8g}, not {n.published:.8g} "
-                f"within {n.tolerance:.1g}"
-                for n in far
-            ]
+            found += [f"{name}: {n.problem}" for n in numbers if n.problem]
+        found += [f"{x.name}: {x.away.problem}" for x in self.models if x.away and x.away.problem]
         for path in sorted(self.folder.rglob("*.html")):
             if (size := path.stat().st_size) > _LARGEST:
                 page = path.relative_to(self.folder)
@@ -190,7 +187,8 @@ def build(
         if weeks:
             (source / COURSE / "index.md").write_text(_weeks(weeks), "utf-8")
         (source / "tasks" / "index.md").write_text(_tasks(solved), "utf-8")
-        (source / "index.md").write_text(front(course=bool(weeks)), "utf-8")
+        moves = _first(pages, source)
+        (source / "index.md").write_text(front(course=bool(weeks), moves=moves), "utf-8")
         site.assets(source)
         say("Sphinx")
         warned = site.make(source, folder, Path(made) / "doctrees")
@@ -290,6 +288,14 @@ def _models(pages: list[ModelPage]) -> str:
         inside = "\n".join(p.name for p in own)
         parts.append(f"```{{toctree}}\n:hidden:\n:caption: {group}\n\n{inside}\n```")
     return "\n\n".join(parts) + "\n"
+
+
+def _first(pages: list[ModelPage], source: Path) -> str:
+    """Write the twin of the first page; return its file, or "" where its model is left out."""
+    twins = [page.twin for page in pages if page.name == _FIRST]
+    for twin in twins:
+        (source / "first.html").write_text(twin.replace(_SHARED, _SHARED.lstrip("./")), "utf-8")
+    return "first.html" if twins else ""
 
 
 def _chapters(told: list[Chapter]) -> str:

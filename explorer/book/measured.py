@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,6 +39,8 @@ class Number:
         NaN if nothing says how it is read off a run, or if the run failed.
     why : str
         Why it is NaN.
+    failed : bool
+        Whether it is NaN though something says how it is read off a run.
     """
 
     what: str
@@ -47,11 +49,24 @@ class Number:
     source: str
     measured: float = math.nan
     why: str = ""
+    failed: bool = False
 
     @property
     def agrees(self) -> bool:
         """Whether the measured number lies within the tolerance of the published one."""
         return abs(self.measured - self.published) <= self.tolerance
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with it, in one sentence; "" if it agrees, or if nothing measures it."""
+        if self.failed:
+            return f"{self.what} was not measured: {self.why}"
+        if self.agrees or math.isnan(self.measured):
+            return ""
+        return (
+            f"{self.what} is {self.measured:.8g}, not {self.published:.8g} "
+            f"within {self.tolerance:.1g}"
+        )
 
 
 @dataclass(frozen=True)
@@ -65,12 +80,25 @@ class Distance:
     scheme : str
     rows : int
         How many rows were compared.
+    finer : float, optional
+        The largest difference of a run with a tenth of the step, where the scheme has fixed steps.
     """
 
     largest: float
     scale: float
     scheme: str
     rows: int
+    finer: float | None = None
+
+    @property
+    def problem(self) -> str:
+        """Why run and closed form do not belong together, in one sentence; or ""."""
+        if self.finer is None or self.finer <= max(0.6 * self.largest, 1e-9 * self.scale):
+            return ""
+        return (
+            f"with a tenth of the step, {self.scheme} differs from the closed form by "
+            f"{self.finer:.2g}, before by {self.largest:.2g}"
+        )
 
 
 def numbers(name: str) -> list[Number]:
@@ -104,28 +132,48 @@ def numbers(name: str) -> list[Number]:
                 measured = float(measure(run))
             except (ExplorerError, IndexError, AttributeError) as error:
                 why = f"the run failed: {error}"
-        found.append(Number(what, value, tolerance, source, measured, why))
+        failed = measure is not None and math.isnan(measured)
+        why = why or ("the run has no such number" if failed else "")
+        found.append(Number(what, value, tolerance, source, measured, why, failed))
     return found
 
 
 def distance(system: System) -> Distance | None:
-    """Return how far the run of a model is from its closed form; None if it has none.
+    """Return how far the run of a model is from its closed form; None if none is known for it.
 
-    Events are located where a scheme of the system does that: the closed form has them too.
+    Events are located where a scheme of the system does that: the closed form has them too. A run
+    of fixed steps is made again with a tenth of the step: what is left must be its discretization.
     """
     if system.exact is None:
         return None
     names = [type(s).__name__ for s in schemes_for(system)]
     located = next((s for s in ("EventDriven", "FESD") if s in names), None)
     run = simulate(system, located)
-    keep = np.append(np.diff(run.t) > 0, True)  # the right limits, as the closed form
+    largest, scale, rows = _apart(run, system)
+    if not rows:
+        return None
+    finer = None
+    if located is None and hasattr(run.scheme, "h"):
+        finer = _apart(simulate(system, replace(run.scheme, h=run.scheme.h / 10)), system)[0]
+    return Distance(largest, scale, type(run.scheme).__name__, rows, finer)
+
+
+def _apart(run: Solution, system: System) -> tuple[float, float, int]:
+    """Return the largest difference, the largest value of the closed form, and the rows of both."""
+    assert system.exact is not None
+    gaps = np.diff(run.t) > 0
+    keep = np.append(gaps, True)  # the right limits
     form = system.exact(run.t[keep], run.rho)
-    largest = scale = 0.0
-    for key in ("q", "x"):
-        if key in form:
-            known = np.isfinite(form[key])
-            difference = np.abs(np.asarray(getattr(run, key))[keep] - form[key])[known]
-            largest = max(largest, float(difference.max(initial=0.0)))
-            scale = max(scale, float(np.abs(form[key][known]).max(initial=0.0)))
-            break
-    return Distance(largest, scale, type(run.scheme).__name__, int(keep.sum()))
+    key = next((key for key in ("q", "x") if key in form), None)
+    if key is None:
+        return 0.0, 0.0, 0
+    found, exact = np.asarray(getattr(run, key))[keep], np.array(form[key])
+    known = np.isfinite(exact)
+    difference = np.abs(found - exact)
+    jumps = np.append(False, ~gaps)[keep]  # a jump of the run, which round-off may put before
+    if jumps.any():  # that of the closed form
+        after = system.exact(run.t[keep] + 1e-9 * run.t[-1], run.rho)[key]
+        difference[jumps] = np.fmin(difference, np.abs(found - after))[jumps]
+    rows = int(known.any(axis=1).sum())
+    size = float(np.abs(exact[known]).max(initial=0.0))
+    return float(difference[known].max(initial=0.0)), size, rows

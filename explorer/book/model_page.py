@@ -39,6 +39,8 @@ class ModelPage:
     notebook : str
         Its panel and its run as a notebook (JSON), to download.
     numbers : list of Number
+    away : Distance, optional
+        From its closed form, if it has one.
     seconds : float
         To make it.
     """
@@ -51,6 +53,7 @@ class ModelPage:
     twin: str
     notebook: str
     numbers: list[Number]
+    away: Distance | None
     seconds: float
 
 
@@ -95,15 +98,16 @@ def model_page(name: str, shared: str, live: str = "", points: int = POINTS) -> 
     twin = lean(static_twin(SessionAnswer(session), points=points)._repr_html_(), shared)
     seconds = time.perf_counter() - began
     typed = _notebook(name, title, system.text, session)
-    return ModelPage(name, title, group, system.text, text, twin, typed, told, seconds)
+    return ModelPage(name, title, group, system.text, text, twin, typed, told, away, seconds)
 
 
 def buttons(live: str, name: str = "") -> str:
-    """Return the buttons of a page: live on Binder, and its model as a notebook to download."""
+    """Return the buttons of a page: the gallery on Binder, and its model as a notebook."""
     shown = []
     if live:
         address = html.escape(live)
-        shown.append(f'<a class="book-button" href="{address}">Open live on Binder</a>')
+        label = "Open the gallery live on Binder"  # no notebook there has this model alone
+        shown.append(f'<a class="book-button" href="{address}">{label}</a>')
     if name:
         shown.append(
             f'<a class="book-button" href="../notebooks/models/{name}.ipynb" download>'
@@ -142,9 +146,7 @@ def _equations(system: System) -> str:
     """Return the equations, parameters with units and start of a system."""
     shown = system.equations_markdown()
     _, _, rest = shown.partition("\n\n")  # its first line is the title of the page
-    return rest.replace(
-        "| parameter | value | range | |", "| parameter | value | range | meaning |"
-    )
+    return rest
 
 
 def checked(told: list[Number], away: Distance | None) -> str:
@@ -167,7 +169,12 @@ def checked(told: list[Number], away: Distance | None) -> str:
     if away is not None:
         parts.append(
             f"**Closed form.** The run of `{away.scheme}` differs from it by at most "
-            f"{away.largest:.2g}, where the states reach {away.scale:.3g} ({away.rows} rows)."
+            f"{away.largest:.2g}, where the states reach {away.scale:.3g} ({away.rows} rows)"
+            + (
+                f"; with a tenth of its step, by {away.finer:.2g}."
+                if away.finer is not None
+                else "."
+            )
         )
     return "\n\n".join(parts) or "No published number and no closed form is known for this model."
 

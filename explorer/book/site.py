@@ -46,6 +46,10 @@ div.math, .table-wrapper, .cell_output { overflow-x: auto; }
 .nsx-twin .nsx-body { min-height: 30rem; }
 .cell_output pre { max-height: 40em; overflow: auto; }
 details summary { cursor: pointer; }
+@media (max-width: 40em) { /* more columns fit; names break where nothing else can */
+  table.docutils td, table.docutils th { padding: .25em .35em; }
+  table.docutils code { overflow-wrap: anywhere; white-space: normal; }
+}
 /* stills have no ground; on a dark one their dark lines become light, and keep their hue */
 body[data-theme="dark"] img[alt="Picture of the figure"] { filter: invert(1) hue-rotate(180deg); }
 @media (prefers-color-scheme: dark) {
@@ -101,6 +105,7 @@ def settings() -> Plain:
         "html_show_search_summary": False,  # it would read pages, which a browser forbids for files
         "mathjax_path": MATHJAX,
         "default_role": "literal",
+        "smartquotes": False,  # the prime of a rate is no closing quote
         "nb_execution_mode": "off",  # they were run before
         "nb_render_markdown_format": "myst",
         "nb_merge_streams": True,

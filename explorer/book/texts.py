@@ -24,14 +24,17 @@ def texts(root: Path) -> dict[str, str]:
     return found
 
 
-def front(*, course: bool = True) -> str:
+def front(*, course: bool = True, moves: str = "") -> str:
     """Return the first page: what the package does, and where to go from there.
 
     Parameters
     ----------
     course : bool
         Whether the book has chapters of the course.
+    moves : str
+        The file of the twin that it shows, as seen from the page.
     """
+    twin = f"```{{raw}} html\n:file: {moves}\n```\n\n" if moves else ""
     weeks, inside = "", ""
     if course:
         weeks = (
@@ -45,7 +48,7 @@ def front(*, course: bool = True) -> str:
 
 {escaped(title)}
 
-```python
+{twin}```python
 {_typed(example)}
 ```
 

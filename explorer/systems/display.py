@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -34,16 +35,26 @@ __all__ = [
 ]
 
 _LARGE = 6
+_WORD = re.compile(r"^[A-Za-z]{2,}(?=_|\^|$)")  # in LaTeX, where Greek letters have a backslash
 
 
 def latex(expr: object) -> str:
     """Return LaTeX with velocities written as dotted coordinates and short numbers."""
-    names = {}
-    for symbol in getattr(expr, "free_symbols", ()):
-        name = symbol.name
-        if name.startswith("v_"):
-            names[symbol] = rf"\dot{{{sp.latex(sp.Symbol(name[2:]))}}}"
+    names = {
+        symbol: _dotted(symbol.name[2:]) if symbol.name.startswith("v_") else _name(symbol)
+        for symbol in getattr(expr, "free_symbols", ())
+    }
     return str(sp.latex(expr, symbol_names=names, full_prec=False))
+
+
+def _name(name: object) -> str:
+    """Return LaTeX of a name: a word upright, as in italics it is a product of its letters."""
+    return _WORD.sub(r"\\operatorname{\g<0>}", str(sp.latex(sp.Symbol(str(name)))))
+
+
+def _dotted(name: object, dot: str = r"\dot") -> str:
+    """Return LaTeX of a rate: the dot stands over the letter, not over its index."""
+    return re.sub(r"^[^_^]+", lambda base: f"{dot}{{{base[0]}}}", _name(name))
 
 
 def _parameters(system: System) -> list[str]:
@@ -54,7 +65,7 @@ def _parameters(system: System) -> list[str]:
         f"| {quantity(p.low, p.unit)} … {quantity(p.high, p.unit)} | {p.text} |"
         for name, p in system.parameters.items()
     ]
-    head = "| parameter | value | range | |\n|---|---|---|---|"
+    head = "| parameter | value | range | meaning |\n|---|---|---|---|"
     return ["\n".join([head, *rows])]
 
 
@@ -124,10 +135,11 @@ def mechanical(system: LagrangianSystem) -> str:
     q = system.q
     parts = [f"**{system.name}** — {system.kind}" + (f". {system.text}" if system.text else "")]
     if system.n <= _LARGE:
-        rates = sp.Matrix([sp.Symbol(rf"\ddot{{{sp.latex(x)}}}") for x in q])
+        rates = sp.Matrix([sp.Symbol(_dotted(x, r"\ddot")) for x in q])
         if system.n == 1:
-            factor = "" if system.mass[0] == 1 else rf"\left({latex(system.mass[0])}\right)"
-            left = rf"{factor}\,{sp.latex(rates[0])}"
+            (mass,) = system.mass
+            factor = rf"\left({latex(mass)}\right)" if mass.is_Add else latex(mass)
+            left = rf"{factor}\,{rates[0]}" if mass != 1 else str(rates[0])
         else:
             left = rf"{latex(system.mass)} {sp.latex(rates)}"
         forces = r" + G^{\top} \lambda" if system.contacts else ""
@@ -147,11 +159,11 @@ def mechanical(system: LagrangianSystem) -> str:
     parts += _records(system.records)
     parts += _parameters(system)
     if system.n <= _LARGE:
-        start = ", ".join(
-            rf"{sp.latex(x)}(0) = {latex(a)},\; \dot{{{sp.latex(x)}}}(0) = {latex(b)}"
+        start = (
+            f"${_name(x)}(0) = {latex(a)}$, ${_dotted(x)}(0) = {latex(b)}$"
             for x, a, b in zip(q, system.start_q, system.start_v, strict=True)
         )
-        parts.append(rf"$${start}$$")
+        parts.append(f"start: {', '.join(start)}")
     return "\n\n".join(parts)
 
 
@@ -259,14 +271,17 @@ def first_order(
     outputs: Sequence[Output],
 ) -> str:
     """Return M x' = f + r, the relation with its laws, named outputs, parameters, and the start."""
-    rates = sp.Matrix([sp.Symbol(rf"\dot{{{sp.latex(x)}}}") for x in system.x])
+    rates = sp.Matrix([sp.Symbol(_dotted(x)) for x in system.x])
     M, f, r = map(sp.Matrix, equations)
-    left = sp.latex(rates) if sp.eye(system.n) == M else rf"{sp.latex(M)}\,{sp.latex(rates)}"
-    pull = "" if r.is_zero_matrix else rf" + {_plain(r)}"
-    parts = [_titled(system), rf"$${left} = {_plain(f)}{pull}$$"]
+    if system.n == 1 and M[0] == 1:
+        parts = [_titled(system), rf"$${rates[0]} = {_plain(f[0] + r[0])}$$"]
+    else:
+        left = sp.latex(rates) if sp.eye(system.n) == M else rf"{_plain(M)}\,{sp.latex(rates)}"
+        pull = "" if r.is_zero_matrix else rf" + {_plain(r)}"
+        parts = [_titled(system), rf"$${left} = {_plain(f)}{pull}$$"]
     rows = []
     for law, y in relation:
-        name, lam = sp.latex(sp.Symbol(law.y_name)), sp.latex(law.lam)
+        name, lam = _name(law.y_name), _plain(law.lam)
         said = {
             "complementarity": rf"0 \le {name} \;\perp\; {lam} \ge 0",
             "equality": rf"{name} = 0",
@@ -274,7 +289,7 @@ def first_order(
         }[law.kind]
         rows.append(rf"{name} &= {_plain(y)}, && {said}")
     parts += [f"$${_aligned(rows)}$$"] if rows else []
-    shown = [rf"{sp.latex(sp.Symbol(o.name))} &= {_plain(o.formula)}" for o in outputs]
+    shown = [rf"{_name(o.name)} &= {_plain(o.formula)}" for o in outputs]
     parts += [f"looked at: $${_aligned(shown)}$$"] if shown else []
     return "\n\n".join([*parts, *_parameters(system), _start(system)])
 
@@ -286,12 +301,13 @@ def mapped(
 ) -> str:
     """Return named formulas, the next state in each branch, parameters, and the start."""
     parts = [_titled(system)]
-    named = [rf"{sp.latex(sp.Symbol(name))} &= {_plain(f)}" for name, f in lets.items()]
+    named = [rf"{_name(name)} &= {_plain(f)}" for name, f in lets.items()]
     parts += [f"$${_aligned(named)}$$"] if named else []
     for name, f, when in branches:
-        rows = [rf"{sp.latex(x)}_{{n+1}} &= {_plain(g)}" for x, g in zip(system.x, f, strict=True)]
-        holds = " and ".join(f"${_plain(w)} > 0$" for w in when) or "everywhere else"
-        where = f"*{name}*, where {holds}: " if len(branches) > 1 else ""
+        rows = [rf"{_name(x)}_{{n+1}} &= {_plain(g)}" for x, g in zip(system.x, f, strict=True)]
+        holds = " and ".join(f"${_plain(w)} > 0$" for w in when)
+        where = f"where {holds}" if holds else "everywhere else"
+        where = f"*{name}*, {where}: " if len(branches) > 1 else ""
         parts.append(f"{where}$${_aligned(rows)}$$")
     return "\n\n".join([*parts, *_parameters(system), _start(system)])
 
@@ -301,14 +317,14 @@ def _titled(system: System) -> str:
 
 
 def _start(system: StateSpaceSystem) -> str:
-    start = r",\; ".join(
-        rf"{sp.latex(x)}(0) = {_plain(a)}" for x, a in zip(system.x, system.start_x, strict=True)
+    start = ", ".join(
+        f"${_name(x)}(0) = {_plain(a)}$" for x, a in zip(system.x, system.start_x, strict=True)
     )
-    return f"start: ${start}$"
+    return f"start: {start}"
 
 
 def _rates(system: StateSpaceSystem, flow: Sequence[sp.Expr]) -> str:
-    rows = [rf"\dot{{{sp.latex(x)}}} &= {_plain(f)}" for x, f in zip(system.x, flow, strict=True)]
+    rows = [rf"{_dotted(x)} &= {_plain(f)}" for x, f in zip(system.x, flow, strict=True)]
     return f"$${_aligned(rows)}$$"
 
 
@@ -327,7 +343,8 @@ def _switches(switches: Sequence[Switching]) -> list[str]:
 
 def _plain(expr: object) -> str:
     """Return LaTeX that shows v_x as a state, since x' = v_x is an equation of the system."""
-    return str(sp.latex(expr, full_prec=False))
+    names = {symbol: _name(symbol) for symbol in getattr(expr, "free_symbols", ())}
+    return str(sp.latex(expr, symbol_names=names, full_prec=False))
 
 
 def _guards(x: Sequence[sp.Symbol], modes: Sequence[Mode], guards: Sequence[Guard]) -> list[str]:

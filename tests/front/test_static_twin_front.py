@@ -125,6 +125,27 @@ def test_on_a_phone_nothing_lies_beside_the_page(page):
     page.set_viewport_size({"width": 1280, "height": 720})
 
 
+def test_on_a_phone_plots_keep_their_width_and_scroll_under_a_finger(page):
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    context = page.context.browser.new_context(offline=True, **phone)
+    hand = context.new_page()
+    hand.goto(page.url)
+    hand.wait_for_selector('.nsx-panel:not([data-frames="0"])', timeout=20000)
+    plots = hand.locator(".nsx-plots")
+    plots.scroll_into_view_if_needed()
+    assert plots.locator(".main-svg").first.bounding_box()["width"] >= 620
+    box, finger = plots.bounding_box(), context.new_cdp_session(hand)
+    for kind, left in [("touchStart", 300), *(("touchMove", x) for x in range(280, 80, -20))]:
+        at = [{"x": box["x"] + left, "y": box["y"] + 90}]
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": at})
+        hand.wait_for_timeout(20)
+    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    hand.wait_for_timeout(200)
+    assert plots.evaluate("(node) => node.scrollLeft") > 100
+    assert hand.evaluate("document.documentElement.scrollWidth") <= 390
+    context.close()
+
+
 def test_a_page_made_of_a_notebook_shows_it_without_a_kernel(page, tmp_path):
     twin = static_twin(SessionAnswer(Session("bouncing_ball")), "e", 3)
     both = tmp_path / "two.html"  # two outputs of one page share the plotting library

@@ -12,8 +12,8 @@ chapter = Chapter(
     8,
     "hybrid_automata",
     "Hybrid automata, Zeno, hysteresis",
-    minutes=75,
-    needs=(1, 4),
+    minutes=85,
+    needs=(1, 4, 5, 6),
     references={
         "goebel-2012": "hybrid systems: their solutions, and how long these exist",
         "johansson-1999": "Zeno automata, the two tanks among them",
