@@ -27,6 +27,8 @@ from explorer.kernels.time_stepping.nonsmooth_alpha_structures import BOTH, VELO
 inputs, proximal = plain("model.held_inputs"), plain("friction.graph_proximal")
 clashing, impacts = plain("event_driven.contradiction"), plain("event_driven.contact_impact")
 cutting, marching = plain("fesd.march_active_set"), plain("fesd.march")
+arming, cones = plain("event_driven.arm_guards"), plain("friction.cone")
+modes = plain("sliding.mode_functions")
 alpha = plain("time_stepping.nonsmooth_alpha_iteration")
 FAILS, FREE = 77, impacts.FREE  # a status; a tangent
 
@@ -133,6 +135,43 @@ def test_contacts_that_touch_and_rest_are_settled(monkeypatch, seed):
     assert impacts.settle(problem, contacts, band, slow, still) == SUCCESS
 
 
+@for_each(("mechanical", "fire", "told"), [
+    (True, (), -1), (True, (1, 4), 1), (True, (4, 3), 3), (True, (3,), 3), (True, (0,), 0), (False, (), -1), (False, (0, 2), 0), (False, (2, 4), 2),
+])  # fmt: skip
+def test_the_first_guard_that_fires_at_once_is_told_and_all_are_armed(monkeypatch, mechanical, fire, told):
+    """Of a mechanical system those of contacts, then those of its own functions; 1e-12 of speeds is slow."""
+    count, n, n_w, armed = 5, 2, 2, []
+    y = np.array([9.0, 9.0, -3.0, 2.0])
+
+    def arm_contact(problem, search, j, y, slope, slow, band):
+        assert slow == pytest.approx(4e-12)
+        armed.append(("contact", j, band))
+        return j in fire
+
+    def arm_change(problem, automaton, search, scratch, j, y, slope, band):
+        armed.append(("change", j, band))
+        return j in fire
+
+    def arm_guard(problem, automaton, search, scratch, j, slope, band):
+        armed.append(("guard", j, band))
+        return j in fire
+
+    put(
+        monkeypatch, arming.rewatch, guards=lambda *given: armed.append(given[2:4]), guard_count=lambda *_: count,
+        evaluate=lambda *_: None, arm_contact=arm_contact, arm_change=arm_change, arm_guard=arm_guard,
+    )  # fmt: skip
+    state = [space(mode=6, watched=-9)]
+    problem = space(sizes=space(n=n, n_w=n_w, mechanical=mechanical), inp=None, functions=space(table=None),
+                    out=np.arange(20.0), state=state)  # fmt: skip
+    search = space(when=np.full(count, np.nan), values=None)
+    assert arming.rewatch(problem, None, search, None, 0.5, y, None, 1e-6) == told
+    kinds = ["contact"] * 3 + ["change"] * 2 if mechanical else ["guard"] * 5
+    assert armed[1:] == [(kind, j, 1e-6) for j, kind in enumerate(kinds)]
+    assert state[0].watched == 6
+    if not mechanical:
+        assert search.when.tolist() == [5, 6, 7, 8, 9]
+
+
 # ---------------------------------------------------------------- paths of friction
 
 
@@ -196,6 +235,111 @@ def test_proximal_steps_count_where_they_leave_less(monkeypatch):
         assert told[1] == pytest.approx(third)
         assert told[0] == (SUCCESS if fine == 0.5 else LCP_ITERATIONS)
     assert approached(monkeypatch, [0.8, 0.6, 0.4], 0.3, 0.0, fine=1.0, most=5)[2] == [1e-3]
+
+
+def accelerated(monkeypatch, *, uphill=(), inner=1.0, bent=0.0, offs=(), steps=6):
+    """Let steps descend to random points; return status, y - x of each step, what x moved, and L."""
+    rng, rows = np.random.default_rng(3), 3
+    vec, seen, said, count = np.zeros((30, 6)), [], [], [0]
+    x, y = vec[cones.P], vec[cones.Y]
+    found = iter([*offs, *[1.0] * (steps + 1)])
+    beyond = []
+
+    def descend(one, L):
+        if count[0]:
+            beyond.append(y[:rows] - x[:rows])
+        said.append(L)
+        before = x[:rows].copy()
+        x[:rows] = rng.normal(size=rows)
+        vec[cones.DP, :rows] = 2 * x[:rows]
+        np.testing.assert_allclose(vec[cones.DY, :rows], 2 * y[:rows], atol=1e-12)
+        seen.append(x[:rows] - before)
+        count[0] += 1
+        return float(count[0] in uphill)
+
+    put(
+        monkeypatch, cones.projected_gradient, residual=lambda *_: next(found), set_shift=lambda *_: said.append("shift"),
+        descend=descend, curvature=lambda *_: (bent, 1.0), residuals=lambda *_: (next(found), inner),
+        polish=lambda cones, a, off, tol, b: said.append(("polish", off)) or off, approach=lambda *given: said.append(given[1:]),
+    )  # fmt: skip
+    status = cones.projected_gradient(space(m=1, vec=vec), 1e-6, steps)
+    beyond.append(y[:rows] - x[:rows])
+    return status, beyond, seen, said
+
+
+@for_each("uphill", [(), (2,), (1, 4)])
+def test_gradients_are_accelerated_until_they_point_uphill(monkeypatch, uphill):
+    """theta'^2 = (1 - theta') theta^2 and beta = theta (1 - theta) / (theta^2 + theta'), from theta = 1."""
+    status, beyond, moved, said = accelerated(monkeypatch, uphill=uphill)
+    assert status == LCP_ITERATIONS
+    theta = 1.0
+    for k in range(6):
+        after = max(np.roots([1.0, theta**2, -(theta**2)]))
+        beta = theta * (1 - theta) / (theta**2 + after)
+        theta = after
+        if k + 1 in uphill:
+            beta, theta = 0.0, 1.0
+        np.testing.assert_allclose(beyond[k], beta * moved[k], atol=1e-12)
+    assert said[0] == "shift"
+    np.testing.assert_allclose(said[1:], 0.9 ** np.arange(6))
+
+
+def test_gradients_end_where_the_law_holds_and_shift_where_cones_do(monkeypatch):
+    status, beyond, _, said = accelerated(monkeypatch, inner=0.1)
+    assert said[1::2] == pytest.approx(0.9 ** np.arange(6))
+    assert said[::2] == ["shift"] * 7
+    assert not np.any(beyond)
+    assert accelerated(monkeypatch, inner=0.11)[3].count("shift") == 1
+    assert accelerated(monkeypatch, offs=[np.nan])[0] == LCP_RAY
+    status, _, moved, said = accelerated(monkeypatch, offs=[1.0, 1.0, 1e-6])
+    assert (status, len(moved), said[-2:]) == (SUCCESS, 2, [("polish", 1e-6), (1e-6, cones.MARGIN * 1e-6)])
+    said = accelerated(monkeypatch, bent=7.0, steps=2)[3]
+    assert said == ["shift", 1, 2, 4, 8, 7.2]
+    assert accelerated(monkeypatch, bent=np.inf, steps=1)[3][-1] == 2.0**40  # where L ends
+
+
+def swept(monkeypatch, offs, *, m=2, most=20, polished=(), approached=None, hardened=None, fails=99):
+    """Sweep where residuals are `offs`; return status, sweeps, and what Newton's method was asked."""
+    said, count, found, better = [], [0], iter(offs), iter(polished)
+
+    def sweep(one):
+        count[0] += 1
+        return count[0] < fails
+
+    def polish(one, a, off, tol, pause):
+        said.append(("polish", count[0], pause))
+        return next(better, off)
+
+    def approach(one, now, goal):
+        said.append(("approach", now))
+        return now if approached is None else approached
+
+    def harden(one, now, tol):
+        said.append(("harden", now))
+        return now if hardened is None else hardened
+
+    put(monkeypatch, cones.gauss_seidel, sweep=sweep, residual=lambda *_: next(found), polish=polish, approach=approach,
+        harden=harden)  # fmt: skip
+    return cones.gauss_seidel(space(m=m), 1e-6, most), count[0], said
+
+
+def test_sweeps_end_within_the_tolerance_and_newton_helps(monkeypatch):
+    """After 1, 3, 7, 15 sweeps, from the second time on by an approach, then by hard contacts."""
+    status, sweeps, said = swept(monkeypatch, [1.0] * 20)
+    assert (status, sweeps) == (LCP_ITERATIONS, 20)
+    assert [one for one in said if one[0] == "polish"] == [("polish", 2**k - 1, 2 ** (k - 1)) for k in (1, 2, 3, 4)]
+    assert [one[0] for one in said].count("approach") == 3
+    assert said[-2:] == [("approach", 1.0), ("harden", 1.0)]
+    assert [one[0] for one in said].count("harden") == 1
+    assert swept(monkeypatch, [1.0] * 20, hardened=np.inf)[:2] == (LCP_RAY, 15)
+    assert swept(monkeypatch, [1.0] * 20, fails=4)[:2] == (LCP_ITERATIONS, 4)
+    assert swept(monkeypatch, [1.0, 2e-6, 1e-6], m=1) == (SUCCESS, 3, [])  # one contact needs no help
+    assert swept(monkeypatch, [1.0, 1e-10])[:2] == (SUCCESS, 2)  # nothing is left to be made better
+    assert swept(monkeypatch, [1.0, 1e-7, 1e-7], polished=[1e-6])[:2] == (SUCCESS, 2)
+    status, sweeps, said = swept(monkeypatch, [1.0, *[9e-7] * 9], polished=[1e-6])
+    assert (status, sweeps) == (SUCCESS, 6)  # five times within the tolerance
+    assert said[1:3] == [("polish", 2, 2), ("approach", 9e-7)]
+    assert swept(monkeypatch, [9e-7] * 20, polished=[1.0] * 99)[0] == LCP_ITERATIONS
 
 
 # ---------------------------------------------------------------- FESD
@@ -388,3 +532,45 @@ def test_positions_that_penetrate_are_corrected_with_all_contacts(monkeypatch, m
     found, record, said = iterated(monkeypatch, [1.0, 0.0, 1.0, 0.0], m=m, level=BOTH, deep=deep)
     assert found[:3] == (SUCCESS, *told)
     assert record.iterations[2] == (2 if told[1] else 1)
+
+
+# ---------------------------------------------------------------- sliding
+
+
+def test_modes_that_go_on_are_asked_for_one_after_the_other(monkeypatch):
+    """Of each the words of its multipliers follow, as many as they say."""
+    asked, result = [], np.full(5, 9.0)
+    each = [(4, 5, [1, 2]), (6, 7, []), (8, 9, [3]), (2, 1, [])]
+    words = [0, 0, 0, len(each)]
+    places = []
+    for other, function, more in each:
+        words += [other, 1, modes.ATTRACTS]
+        places.append(len(words))
+        words += [function, len(more), *more]
+
+    def goes_on(model, mode, other, data, place, scratch):
+        asked.append((mode, other, place))
+        return 0.5 * other
+
+    put(monkeypatch, modes.write_conditions, goes_on=goes_on)
+    scratch = space(base=None, out=None, slopes=None)
+    modes.write_conditions(result, np.zeros(40, int), 3, 0, np.array(words), scratch)
+    assert asked == [(3, one[0], place) for one, place in zip(each, places, strict=True)]
+    assert result.tolist() == [2, 3, 4, 1, 9]
+
+
+@for_each(("there", "moved", "told"), [(1, 0.0, 0.7), (1, 0.9e-6, 0.7), (1, -2e-6, -1.0), (0, 0.0, -1.0)])
+def test_a_slide_goes_on_with_the_multipliers_that_it_has(monkeypatch, there, moved, told):
+    n, nc, asked = 2, 3, []
+    scratch = space(base=np.arange(6.0), slopes=np.full((nc, 1), np.nan))
+    model = np.zeros(40, int)
+    model[modes.N], model[modes.NC] = n, nc
+
+    def solve(model, mode, scratch):
+        asked.append(mode)
+        scratch.base[1 + n + 1] += moved if mode == 8 else 0.0
+        return there if mode == 8 else 1
+
+    put(monkeypatch, modes.goes_on, solve=solve, attracts=lambda *given: 0.7 if given[2] == 17 else np.nan)
+    assert modes.goes_on(model, 3, 8, None, 17, scratch) == told
+    assert asked == [3, 8]
