@@ -29,7 +29,9 @@ def bare(kind: type, **fields):
     ({"x": 0.5, "y": 0.1}, 2.0, 1.5, ["x"]), ({"x": 0.5, "y": 0.5}, 0.5, 1.0, ["y", "x"]), ({"x": -0.5, "y": 0.0}, 0.5, 9.0, []),
     ({"x": 0.9, "y": 0.01, "edge": 0.9}, 0.1, 1.0, ["x", "y"]), ({"x": 0.9, "new": None}, 4.0, 1.0, []), ({"x": 1.0}, 3.0, 1.0, []),
 ])  # fmt: skip
-def test_margins_that_fall_to_zero_within_three_steps_are_approached(monkeypatch, fall, step, h, asked):
+def test_margins_that_fall_to_zero_within_three_steps_are_approached(
+    monkeypatch, fall, step, h, asked
+):
     """A margin m that falls by d on a way s is zero m s / d further on; the nearest comes first."""
     value = {"x": 1.0, "y": 0.25, "edge": 0.01, "new": 1e-9}
     a = space(w=np.zeros(2), at=space(margins={k: value[k] + d for k, d in fall.items() if d is not None}))  # fmt: skip
@@ -69,7 +71,9 @@ def test_a_column_begins_where_its_neighbour_has_ended(follow, k, place):
     assert diagram._neighbour(k) == (None if place is None else ends[place])
 
 
-@for_each(("off", "chosen"), [([], 1), ([2.0], 2), ([2.0, 5.5], 0), ([5.5, 8.5], 1), ([2.0, 5.5, 8.5], 1)])
+@for_each(
+    ("off", "chosen"), [([], 1), ([2.0], 2), ([2.0, 5.5], 0), ([5.5, 8.5], 1), ([2.0, 5.5, 8.5], 1)]
+)
 def test_a_cycle_begins_in_the_middle_of_its_longest_piece(off, chosen):
     """Of those that are off all surfaces there; of all if none is."""
     pieces = [(1.0, 3.0, 7), (3.0, 8.0, 8), (8.0, 9.0, 9)]
@@ -82,7 +86,9 @@ def test_a_cycle_begins_in_the_middle_of_its_longest_piece(off, chosen):
 
     march = space(sample=lambda t, slopes: [np.array([[t[0], 2.0, 99.0]])], t_last=9.0, wrt=(),
                   slopes_at=None)  # fmt: skip
-    one = bare(cycles.Cycles, misses=space(segments=lambda run, mode: list(pieces), clear=is_clear), n=2)
+    one = bare(
+        cycles.Cycles, misses=space(segments=lambda run, mode: list(pieces), clear=is_clear), n=2
+    )
     order = [1, 0, 2]
     wanted = next((k for k in order if clear[0.5 * sum(pieces[k][:2])]), order[0])
     shot, slopes = one.middle(space(march=march), 4)
@@ -107,7 +113,9 @@ def test_starts_that_come_to_one_cycle_are_of_one_attractor():
     """Only the last points of those that repeat count: before them it has not come there yet."""
     nan = np.nan
     first = shown([[9.0, 5.0, 1.0, 2.0], [1.0, 2.0, 1.0, 2.0], [0.0, 0.0, 0.0, 0.0], [0.0] * 4], [2, 2, 1, 1], [0, 0, 0, 3])  # fmt: skip
-    second = shown([[0.0, 7.0, 2.0, 1.0], [1.0, 2.1, 1.0, 2.1], [0.0, 1.0, 0.0, 1.0], [0.0] * 4], [2, 2, 2, 1])
+    second = shown(
+        [[0.0, 7.0, 2.0, 1.0], [1.0, 2.1, 1.0, 2.1], [0.0, 1.0, 0.0, 1.0], [0.0] * 4], [2, 2, 2, 1]
+    )
     third = shown([[1.0, 2.0, 8.0, 9.0], [2.0, 1.0, 2.0, 1.0], [nan] * 4, [0.0] * 4], [2, 2, 0, 1])
     object.__setattr__(first, "others", (second, third))
     assert first.attractors().tolist() == [[0, 0, 0, -1], [0, 1, 1, 0], [1, 0, -1, 0]]
