@@ -1,7 +1,8 @@
-"""How kernels branch, uncompiled: inputs, guards, contacts, members of ensembles, modes that slide."""
+"""How kernels branch, uncompiled: inputs, rows, modes that slide, members of ensembles."""
 
 from __future__ import annotations
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,12 +10,12 @@ import pytest
 from loops import for_each
 from plain import plain
 
-from explorer.codes import NOT_FINITE, SINGULAR, SUCCESS
+from explorer.codes import NOT_FINITE, SUCCESS
 
 inputs, modes = plain("model.held_inputs"), plain("sliding.mode_functions")
-clashing, impacts = plain("event_driven.contradiction"), plain("event_driven.contact_impact")
-arming, ensembles = plain("event_driven.arm_guards"), plain("event_driven.ensemble")
-FAILS, FREE = 77, impacts.FREE  # a status; a tangent
+stepping, marching = plain("time_stepping.ensemble"), plain("fesd.march")
+ensembles = plain("event_driven.ensemble")
+FAILS = 77  # a status
 
 
 def space(**fields) -> SimpleNamespace:
@@ -54,108 +55,52 @@ def test_present_values_are_written_and_the_model_is_called(monkeypatch, now, t,
     assert called[0][3] is inp
 
 
-# ---------------------------------------------------------------- events
+def test_states_between_rows_are_on_a_line_but_for_velocities_that_jump():
+    t, rng = np.array([0.0, 0.5, 0.7, 1.7]), np.random.default_rng(4)
+    q, v, point = rng.normal(size=(4, 2)), rng.normal(size=(4, 2)), np.full(4, np.nan)
+    for i, jumps in itertools.product((1, 2, 3), (0, 1)):
+        jump = np.zeros(4, np.int8)
+        jump[i] = jumps
+        for at in (0.0, 0.25, 0.9):
+            when = t[i - 1] + at * (t[i] - t[i - 1])
+            stepping.state_at(space(t=t, q=q, v=v), jump, i, when, point)
+            line = [np.interp(when, t, x) for x in (*q.T, *v.T)]
+            line[2:] = v[i - 1] if jumps else line[2:]
+            np.testing.assert_allclose(point, line, rtol=1e-9)
+        stepping.state_at(space(t=t, q=q, v=v), jump, i, t[i], point)
+        assert point.tolist() == [*q[i], *v[i]]
 
 
-@for_each(("fast", "reach", "span", "by"), [
-    (1e6, 2.0, 1e3, 1e12 / 2), (3e5, 4.0, 1.0, 9e10 / 4), (0.0, 2.0, 1e-6, 2e12), (1e-3, 50.0, 1e-5, 5e11), (1e6, 0.0, 1.0, 0.0),
-])  # fmt: skip
-def test_a_contradiction_is_larger_than_what_cancels(monkeypatch, fast, reach, span, by):
-    """Two equal rows of length 3: noise is 1e-10 (v^2 / x + x / span^2) of it, beside 1e-6 of gamma."""
-    limit = 3 * 1e-10 * by + (1e-6 if by == 0 else 0.0)
-    for part, told in ((0.5, -1), (2.5, 1)):
-        G, gamma = np.array([[3.0, 0.0], [3.0, 0.0]]), np.array([0.0, limit * part])
-        if by == 0:
-            gamma += 0.5  # both of its terms count: 1e-6 (0.5 + 0.5)
-        put(
-            monkeypatch, clashing.contradiction, holds=lambda *_: True,
-            evaluate=lambda table, which, inp, out, G=G, gamma=gamma: out.__setitem__(
-                slice(None), [*[np.nan] * 4, *G.ravel(), *gamma]),
-        )  # fmt: skip
-        problem = space(
-            sizes=space(n=2, n_c=0, n_t=0, rows=2, penalty=9, rates=12), functions=space(table=None),
-            out=np.empty(10), inp=np.zeros(20), saddle=space(W=np.full((4, 4), np.nan)),
-            state=[space(dependent=1, form=0)],
-        )  # fmt: skip
-        y = np.array([0.0, -reach, fast, -0.5 * fast])
-        assert clashing.contradiction(problem, 0.0, y, span) == told
+def test_an_interval_begins_where_the_last_element_has_ended():
+    n, n_c, n_sel, s, rng = 2, 4, 3, 3, np.random.default_rng(5)
+    stages = space(
+        K=np.full((s, n), np.nan), W=rng.normal(size=(s, n_c)), C=rng.normal(size=(s, n_c))
+    )
+    start = space(
+        rate=np.full(n, np.nan),
+        w=np.full(n_c, 9.0),
+        multipliers=np.full(n_sel, np.nan),
+        c=np.full(n_c, np.nan),
+    )
+    element = space(
+        problem=space(n_x=n, n_c=n_c, n_sel=n_sel),
+        stages=stages,
+        mode=space(active=[space(sliding=2)]),
+    )
+    ws = space(element=element, start=start, march=[space(count=3)], end=rng.normal(size=n_sel))
+    record = space(slopes=rng.normal(size=(5, s * n)))
+    marching.carry_on(ws, record)
+    assert start.rate.tolist() == record.slopes[2].reshape(s, n)[-1].tolist()
+    assert start.w.tolist() == [*stages.W[-1, :2], 9.0, 9.0]
+    assert start.multipliers.tolist() == ws.end.tolist()
+    assert start.c.tolist() == stages.C[-1].tolist()
 
 
-@for_each("seed", range(4))
-def test_contacts_that_touch_and_rest_are_settled(monkeypatch, seed):
-    """gap'' = G u + gamma of each; tangents that move slide, the others are free to stick."""
-    rng, n, nc, count, band, slow = np.random.default_rng(seed), 3, 4, 8, 1e-6, 1e-3
-    G, gamma, free = rng.normal(size=(count, n)), rng.normal(size=count), rng.normal(size=n)
-    gaps = np.array([0.0, 2e-6, 1e-6, 0.0])
-    held = impacts.HELD_BEFORE * slow
-    speed = np.array([1e-3, 0.0, -0.9 * held, 1.1 * held, 5 * held, -5 * held, 1e-3, -1e-3])
-    out = np.concatenate([gaps, np.full(2 * count - nc, np.nan), G.ravel(), gamma])
-    rows = [space(speed=s, prior=p) for s, p in zip(speed, [0, 0, 1, 1, 0, 0, 0, 0], strict=True)]
-    act, still, told = np.full(count, -1), (-1, 4, 5)[seed % 3], []
-    contacts = space(act=act, sigma=np.full(count, 9), w=np.full(count, np.nan), rows=rows)
-    problem = space(sizes=space(n=n, n_c=nc, rows=count), out=out, saddle=space(solution=free))
-
-    def delassus(problem, contacts, m):
-        act[m : m + 4] = 4, 5, 6, 7
-        told.append(act[:m].tolist())
-        return m + 4
-
-    def coulomb(problem, contacts, m, total, resting):
-        told.append((m, total, resting))
-        return FAILS
-
-    opened = []
-    put(monkeypatch, impacts.settle, speeds=lambda *_: None, delassus=delassus, coulomb=coulomb,
-        open_all=opened.append)  # fmt: skip
-    assert impacts.settle(problem, contacts, band, slow, still) == FAILS
-    assert told == [[0, 2], (2, 6, True)]
-    assert opened == [problem]
-    np.testing.assert_allclose(contacts.w[:6], (G @ free + gamma)[act[:6]], rtol=1e-12)
-    slides = [FREE if c in (6, 7, still) else 1 if speed[c] > 0 else -1 for c in act[2:6]]
-    assert contacts.sigma[2:6].tolist() == slides
-    put(monkeypatch, impacts.settle, delassus=lambda *_: -1)
-    assert impacts.settle(problem, contacts, band, slow, still) == SINGULAR
-    out[:nc] = 1.0
-    assert impacts.settle(problem, contacts, band, slow, still) == SUCCESS
-
-
-@for_each(("mechanical", "fire", "told"), [
-    (True, (), -1), (True, (1, 4), 1), (True, (4, 3), 3), (True, (3,), 3), (True, (0,), 0), (False, (), -1), (False, (0, 2), 0), (False, (2, 4), 2),
-])  # fmt: skip
-def test_the_first_guard_that_fires_at_once_is_told_and_all_are_armed(
-    monkeypatch, mechanical, fire, told
-):
-    """Of a mechanical system those of contacts, then those of its own functions; 1e-12 of speeds is slow."""
-    count, n, n_w, armed = 5, 2, 2, []
-    y = np.array([9.0, 9.0, -3.0, 2.0])
-
-    def arm_contact(problem, search, j, y, slope, slow, band):
-        assert slow == pytest.approx(4e-12)
-        armed.append(("contact", j, band))
-        return j in fire
-
-    def arm_change(problem, automaton, search, scratch, j, y, slope, band):
-        armed.append(("change", j, band))
-        return j in fire
-
-    def arm_guard(problem, automaton, search, scratch, j, slope, band):
-        armed.append(("guard", j, band))
-        return j in fire
-
-    put(
-        monkeypatch, arming.rewatch, guards=lambda *given: armed.append(given[2:4]), guard_count=lambda *_: count,
-        evaluate=lambda *_: None, arm_contact=arm_contact, arm_change=arm_change, arm_guard=arm_guard,
-    )  # fmt: skip
-    state = [space(mode=6, watched=-9)]
-    problem = space(sizes=space(n=n, n_w=n_w, mechanical=mechanical), inp=None, functions=space(table=None),
-                    out=np.arange(20.0), state=state)  # fmt: skip
-    search = space(when=np.full(count, np.nan), values=None)
-    assert arming.rewatch(problem, None, search, None, 0.5, y, None, 1e-6) == told
-    kinds = ["contact"] * 3 + ["change"] * 2 if mechanical else ["guard"] * 5
-    assert armed[1:] == [(kind, j, 1e-6) for j, kind in enumerate(kinds)]
-    assert state[0].watched == 6
-    if not mechanical:
-        assert search.when.tolist() == [5, 6, 7, 8, 9]
+def test_where_no_input_jumps_no_interval_is_named():
+    drive = inputs.Drive(np.zeros(0), np.array([5]), np.array([1]), np.array([[7.0]]), 3)
+    inp = np.full(3, 9.0)
+    inputs.hold(drive, inp, 0)
+    assert (drive.now[0], inp.tolist()) == (5, [9.0] * 3)
 
 
 # ---------------------------------------------------------------- sliding
@@ -215,7 +160,12 @@ def caught(monkeypatch, *, since=0.0, period=0.5, offset=0.1, end=2.0, pauses=Tr
     """Run a member to its points; return status, what is noted of it, the times asked, and pauses."""
     run, asked, paused = space(t=0.0, steps=0, events=0), [], []
     seen = space(caught=[7], found=[7], track=[space(near=7, streak=7, outside=7)], points=None)
-    members = space(period=[period], offset=[offset], since=[since], section=ensembles.BY_PERIOD if by_period else 1)
+    members = space(
+        period=[period],
+        offset=[offset],
+        since=[since],
+        section=ensembles.BY_PERIOD if by_period else 1,
+    )
     answers, looks = iter(goes), []
 
     def go_on(task, options, pause, first):
@@ -242,7 +192,14 @@ def caught(monkeypatch, *, since=0.0, period=0.5, offset=0.1, end=2.0, pauses=Tr
     put(monkeypatch, ensembles.run_until_caught, start=lambda *_: started, go_on=go_on, point_at=point_at,
         caught_by=caught_by, look_at_events=look_at_events)  # fmt: skip
     record = space(steps=space(t=np.zeros(50)), events=space(head=np.zeros(40)))
-    task = space(work=space(run=[run]), record=record, problem=None, automaton=None, surfaces=None, contacts=None)
+    task = space(
+        work=space(run=[run]),
+        record=record,
+        problem=None,
+        automaton=None,
+        surfaces=None,
+        contacts=None,
+    )
     seen.points = np.zeros((1, 1, 2))
     status = ensembles.run_until_caught(task, None, None, members, seen, 0)
     return status, seen, asked, paused, looks
@@ -250,7 +207,9 @@ def caught(monkeypatch, *, since=0.0, period=0.5, offset=0.1, end=2.0, pauses=Tr
 
 @for_each(("since", "offset", "first"), [(0.0, 0.1, 0.1), (0.1, 0.1, 0.1), (0.11, 0.1, 0.6), (1.1, 0.1, 1.1), (1.2, 0.1, 1.6), (0.0, 0.5, 0.5),
                                         (0.9, 0.4, 0.9), (0.0, 0.0, 0.0)])  # fmt: skip
-def test_points_by_time_lie_a_period_apart_from_where_they_are_asked_for(monkeypatch, since, offset, first):
+def test_points_by_time_lie_a_period_apart_from_where_they_are_asked_for(
+    monkeypatch, since, offset, first
+):
     status, seen, asked, paused, _ = caught(monkeypatch, since=since, offset=offset)
     wanted = np.arange(first, 2.0 + 1e-9, 0.5)
     assert status == SUCCESS
@@ -258,7 +217,11 @@ def test_points_by_time_lie_a_period_apart_from_where_they_are_asked_for(monkeyp
     assert [t for t, _ in paused[: len(wanted)]] == pytest.approx(wanted)
     assert {first for _, first in paused} == {40}
     assert seen.found == [len(wanted)]
-    assert (seen.track[0].near, seen.track[0].streak, seen.track[0].outside) == (ensembles.FREE, 0, 0)
+    assert (seen.track[0].near, seen.track[0].streak, seen.track[0].outside) == (
+        ensembles.FREE,
+        0,
+        0,
+    )
     assert all(going for t, going in asked if t < 1.8)
 
 
