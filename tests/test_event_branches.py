@@ -13,7 +13,7 @@ from explorer.codes import SINGULAR, SUCCESS
 
 clashing, impacts = plain("event_driven.contradiction"), plain("event_driven.contact_impact")
 law, breaking = plain("event_driven.velocity_reset"), plain("event_driven.input_break")
-arming = plain("event_driven.arm_guards")
+arming, changing = plain("event_driven.arm_guards"), plain("event_driven.change_constraints")
 FAILS, FREE = 77, impacts.FREE  # a status; a tangent
 
 
@@ -228,3 +228,26 @@ def test_a_jump_of_the_inputs_may_begin_another_mode(monkeypatch, starts, guards
     run.interval = 1
     breaking.next_interval(*given)
     assert run.stop == 3.0  # of the last interval
+
+
+@for_each(("form", "gaps", "told"), [
+    ("other", [0.0, 0.0, 0.0], -1), ("other", [0.0, 9.0, 9.0], 1), ("other", [9.0, 0.0, 0.0], -1), ("other", [0.0, 0.0, 9.0], -1),
+    ("penalty", [2.0, 2.0 * changing.YIELDS * 0.9, 0.0], -1), ("penalty", [2.0, 2.0 * changing.YIELDS * 1.1, 0.0], 1),
+    ("penalty", [0.0, 9.0, 99.0], 1), ("penalty", [0.0, changing.OFF * 3.9, 0.0], -1), ("other", [0.0, changing.OFF * 4.1, 0.0], 1),
+])  # fmt: skip
+def test_a_constraint_that_begins_to_hold_is_satisfied(monkeypatch, form, gaps, told):
+    """But for round-off of places up to 3, and as far as those that are held yield to penalties.
+
+    Constraint 0 is held; 1 begins to hold by change 4; 2 is not held, and begins by another change.
+    """
+    n, first = 2, 3
+    problem = space(
+        sizes=space(n=n, n_c=2, n_t=1, rows=first + 3), functions=space(table=None), inp=np.array([50.0, -3.0, 1.0, 80.0]),
+        out=np.array([77.0] * first + gaps), state=[space(form=changing.PENALTY if form == "penalty" else changing.PENALTY + 1)],
+        rows=[space(closed=1)] * first + [space(closed=1), space(closed=0), space(closed=0)],
+        links=np.array([(7,), (4,), (5,)], [("change", int)]).view(np.recarray),
+    )  # fmt: skip
+    put(monkeypatch, changing.unsatisfied, evaluate=lambda *_: None, holds=lambda *_: True)
+    assert changing.unsatisfied(problem, 4) == told
+    put(monkeypatch, changing.unsatisfied, holds=lambda *_: False)
+    assert changing.unsatisfied(problem, 4) == -1

@@ -14,7 +14,7 @@ from explorer.codes import NOT_FINITE, SUCCESS
 
 inputs, modes = plain("model.held_inputs"), plain("sliding.mode_functions")
 stepping, marching = plain("time_stepping.ensemble"), plain("fesd.march")
-ensembles = plain("event_driven.ensemble")
+ensembles, sliding = plain("event_driven.ensemble"), plain("fesd.slide_end")
 FAILS = 77  # a status
 
 
@@ -262,3 +262,36 @@ def test_events_are_points_from_a_time_on(monkeypatch, before, since):
     ensembles.look_at_events(task, None, members, seen, 0, 0)
     assert seen.caught == [2]
     assert seen.found == [len(wanted) + 1]
+
+
+# ---------------------------------------------------------------- the end of a slide
+
+
+@for_each(("value", "root", "slope"), [
+    (lambda tau: 1.0 + (tau + 0.25), -1.25, 1.0), (lambda tau: -3 * (tau - 0.5), 0.5, -3.0), (lambda tau: tau**3 + tau - 0.625, 0.5, 1.75),
+    (lambda tau: 1e-3 * (tau + 0.25), -0.25, 1e-3), (lambda tau: np.expm1(tau - 1.0), 1.0, 1.0),
+])  # fmt: skip
+def test_a_multiplier_comes_to_its_bound_where_the_secant_method_ends(
+    monkeypatch, value, root, slope
+):
+    asked, scale = [], 0.25 / sliding.PROBE
+    put(
+        monkeypatch,
+        sliding.crossing,
+        follow=lambda ws, t, x, tau, which: asked.append(tau) or 5.0 + value(tau),
+    )
+    found, tau, rate = sliding.crossing(None, 0.0, None, 1, 5.0, -9.0, 9.0, scale)
+    assert found
+    assert asked[:2] == [0.0, -sliding.PROBE * scale]
+    assert tau == pytest.approx(root, abs=1e-6)
+    assert rate == pytest.approx(slope, rel=1e-2)
+    for low, high in ((-9.0, root - 0.01), (root + 0.01, 9.0)):
+        if root != -0.25:  # which is the first that is asked for
+            assert not sliding.crossing(None, 0.0, None, 1, 5.0, low, high, scale)[0]
+
+
+def test_a_multiplier_that_does_not_move_comes_to_no_bound(monkeypatch):
+    for value, told in ((0.5, False), (0.0, True), (2e6, False), (np.nan, False)):
+        put(monkeypatch, sliding.crossing, follow=lambda *_, value=value: value)
+        found, tau, slope = sliding.crossing(None, 0.0, None, 1, 0.0, -9.0, 9.0, 1.0)
+        assert (found, tau, slope) == (told, -sliding.PROBE, 0.0)
