@@ -11,6 +11,7 @@ from loops import for_each
 
 from explorer.errors import BadModel
 from explorer.study import columns, cycles, equilibria, orbits, parts, trace
+from explorer.study.search_attractors import Recurrence, seed_of
 
 
 def space(**fields) -> SimpleNamespace:
@@ -156,3 +157,8 @@ def test_only_what_does_not_depend_on_time_has_equilibria(monkeypatch):
         else:
             one._compile()
             assert one.m == 0
+
+
+def test_a_search_without_options_is_one_with_those_by_default():
+    assert seed_of(None) == seed_of(Recurrence())
+    assert seed_of(Recurrence(seed=5)) == 5
