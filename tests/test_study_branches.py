@@ -9,6 +9,7 @@ import pytest
 import sympy as sp
 from loops import for_each
 
+from explorer.derivatives import doubts
 from explorer.errors import BadModel
 from explorer.study import columns, cycles, equilibria, orbits, parts, trace
 from explorer.study.search_attractors import Recurrence, seed_of
@@ -162,3 +163,25 @@ def test_only_what_does_not_depend_on_time_has_equilibria(monkeypatch):
 def test_a_search_without_options_is_one_with_those_by_default():
     assert seed_of(None) == seed_of(Recurrence())
     assert seed_of(Recurrence(seed=5)) == 5
+
+
+@for_each("j", [0, 1, 2])
+def test_what_moves_a_gap_is_told_by_its_gradient_there(j):
+    """G_j at the state and the time that is looked at; what goes along the contact moves no gap."""
+    n, n_c, rows, t, rho = 2, 2, 3, 1.5, 7.0
+    state, G = np.array([0.3, -0.4, 5.0, 6.0]), np.array([[0.6, 0.8], [1.0, -1.0]])
+    along, across = np.array([-G[:, 1], G[:, 0]]).T, G
+    columns = [across[j % 2], along[j % 2], 1e-3 * across[j % 2] + along[j % 2], 0 * along[0]]
+    y = np.vstack([[*state, 9.0], *([*q, 4.0, 4.0, 9.0] for q in columns)])
+
+    def contacts(inp):
+        assert inp.tolist() == [t, *state, rho]
+        return np.concatenate([np.full(2 * rows, np.nan), G.ravel(), np.full(5, np.nan)])
+
+    flow = space(mechanical=True, n_c=n_c, rows=rows, n=n, n_x=2 * n, bundles=[None, contacts],
+                 input=lambda rho: np.array([0.0] * (1 + 2 * n) + [rho]))  # fmt: skip
+    march = space(flow=flow, wrt=range(4), rho=rho, sample=lambda t: [y.ravel()[None]])
+    told = doubts._moves(march, j, t).tolist()
+    assert told == ([True, False, True, False] if j < n_c else [True] * 4)
+    flow.mechanical = False
+    assert doubts._moves(march, j, t).all()
