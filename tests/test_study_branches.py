@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +12,9 @@ from loops import for_each
 
 from explorer.derivatives import doubts
 from explorer.errors import BadModel
+from explorer.optimise.fit import _covariance
 from explorer.study import columns, cycles, equilibria, orbits, parts, trace
+from explorer.study.leading_terms import leading_terms
 from explorer.study.search_attractors import Recurrence, seed_of
 
 
@@ -185,3 +188,46 @@ def test_what_moves_a_gap_is_told_by_its_gradient_there(j):
     assert told == ([True, False, True, False] if j < n_c else [True] * 4)
     flow.mechanical = False
     assert doubts._moves(march, j, t).all()
+
+
+def test_leading_terms_of_symbols_are_those_of_fractions():
+    for numbers in ((0, 0, "1/4", "1/2"), ("1/5", "2/5", "9/25", "7/10"), (0, 0, "1/3", "3/5")):
+        exact, symbols = [Fraction(one) for one in numbers], [sp.Rational(one) for one in numbers]
+        for xi in (Fraction(0), Fraction(1, 10)):
+            for one, other in zip(
+                leading_terms(exact, xi), leading_terms(symbols, xi), strict=True
+            ):
+                assert one.power == other.power
+                assert one(0.5) == pytest.approx(other(0.5), rel=1e-12)
+
+
+def test_what_data_do_not_determine_has_no_part_in_the_errors_of_the_rest():
+    """Beside a direction without data the covariance is the pseudoinverse of J' J."""
+    weak = np.array([1.0, -1.0, 5e-4, 0.0])
+    others = np.linalg.svd(weak[None])[2][1:]
+    J = 1e4 * np.random.default_rng(1).normal(size=(9, 3)) @ others
+    scale = np.array([1.0, 1.0, 2.0, 3.0])
+    search = space(question=space(wrt=["a", "b", "c", "d", "e"]), scale=np.append(scale, 1.0))
+    model = space(search=search, loss="linear", scale=1.0, residuals=lambda x: np.zeros(9))
+    found = space(active_mask=np.array([0, 0, 0, 0, 1]), x=None, cost=1.0)
+    covariance, told = _covariance(model, found, np.column_stack([J / scale, np.zeros(9)]), True)
+    wanted = np.linalg.pinv(J.T @ J, rcond=1e-9) * np.outer(scale, scale)
+    np.testing.assert_allclose(covariance[2:4, 2:4], wanted[2:, 2:], rtol=1e-6)
+    assert np.isinf(covariance[:2, :2]).all()
+    assert np.isnan(covariance[4]).all()
+    assert told == [
+        "e is at its bound, so it has no standard error",
+        "the data do not determine a, b (only together)",
+    ]
+
+
+@for_each(("old", "new", "margins", "told"), [
+    ("ab", "ab", [{"phase": 1e-12}, {}], ("phase", "", 0.0)), ("ab", "ba", [{"spacing": 0.5}, {"spacing": 0.2}], ("corner", "", 0.2)),
+    ([("hits", "a")], [], [{"of a": -0.3, "of b": 0.1}, {"of a": 0.7}], ("grazing", "a", 0.3)), ([], [("hits", "b")], [{}, {"of b": -0.1}], ("grazing", "b", 0.1)),
+    ([("hits", "a")], [], [{}, {}], ("grazing", "a", 0.0)), ([("repeats", "")], [], [{}, {}], ("branch point", "", 0.0)),
+])  # fmt: skip
+def test_what_changes_is_told_by_the_events_that_come_or_go(old, new, margins, told):
+    a, b = (
+        space(sequence=tuple(one), margins=m) for one, m in zip((old, new), margins, strict=True)
+    )
+    assert trace._what_changes(a, b) == told
