@@ -116,12 +116,19 @@ def shown(points, period, code=None):
 
 def test_starts_that_come_to_one_cycle_are_of_one_attractor():
     """Only the last points of those that repeat count: before them it has not come there yet."""
-    nan = np.nan
-    first = shown([[9.0, 5.0, 1.0, 2.0], [1.0, 2.0, 1.0, 2.0], [0.0, 0.0, 0.0, 0.0], [0.0] * 4], [2, 2, 1, 1], [0, 0, 0, 3])  # fmt: skip
-    second = shown(
-        [[0.0, 7.0, 2.0, 1.0], [1.0, 2.1, 1.0, 2.1], [0.0, 1.0, 0.0, 1.0], [0.0] * 4], [2, 2, 2, 1]
+    nan, rest = np.nan, [0.0] * 5
+    first = shown(
+        [[-7.0, 9.0, 5.0, 1.0, 2.0], [-7.0, 1.0, 2.0, 1.0, 2.0], rest, rest],
+        [2, 2, 1, 1],
+        [0, 0, 0, 3],
     )
-    third = shown([[1.0, 2.0, 8.0, 9.0], [2.0, 1.0, 2.0, 1.0], [nan] * 4, [0.0] * 4], [2, 2, 0, 1])
+    second = shown(
+        [[3.0, 0.0, 7.0, 2.0, 1.0], [3.0, 1.0, 2.1, 1.0, 2.1], [0.0, 0.0, 1.0, 0.0, 1.0], rest],
+        [2, 2, 2, 1],
+    )
+    third = shown(
+        [[8.0, 1.0, 2.0, 8.0, 9.0], [8.0, 2.0, 1.0, 2.0, 1.0], [nan] * 5, rest], [2, 2, 0, 1]
+    )
     object.__setattr__(first, "others", (second, third))
     assert first.attractors().tolist() == [[0, 0, 0, -1], [0, 1, 1, 0], [1, 0, -1, 0]]
 
