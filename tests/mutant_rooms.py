@@ -14,11 +14,13 @@ from __future__ import annotations
 import ast
 import functools
 import re
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 KERNELS = "explorer.kernels."
 COVERS = re.compile(r"^COVERS = (\(.*?\))", re.MULTILINE | re.DOTALL)
+NAMES = re.compile(r"\bex(?:\.\w+)+")
 FEW = 8  # test files that concern a file by what they import and name
 
 
@@ -50,6 +52,11 @@ def public(path: Path) -> set[str]:
     return {name for name in names if not name.startswith("_")}
 
 
+def said(text: str) -> Counter[tuple[str, ...]]:
+    """Return how often a text says each name by `ex.`, as its parts."""
+    return Counter(tuple(one[3:].split(".")) for one in NAMES.findall(text))
+
+
 class Rooms:
     """Which tests concern a file."""
 
@@ -58,6 +65,7 @@ class Rooms:
         self.wants = {name: imports(path) for name, path in self.files.items()}
         tests = [*(ROOT / "tests").glob("test_*.py")]
         self.tests = {path: (path.read_text("utf-8"), imports(path)) for path in tests}
+        self.said = {path: said(text) for path, (text, _) in self.tests.items()}
         self.users: dict[str, set[str]] = {}
         for name, wanted in self.wants.items():
             for other in wanted & {*self.files}:
@@ -66,15 +74,15 @@ class Rooms:
     @functools.cache  # noqa: B019
     def direct(self, module: str) -> dict[Path, int]:
         """Return how often test files import a module or name what it offers by `ex.`."""
-        names = sorted(public(self.files[module]))
-        said = re.compile(rf"\bex\.(\w+\.)*({'|'.join(map(re.escape, names)) or '$^'})\b")
+        names = public(self.files[module])
         offered = {f"explorer.{name}" for name in names}
         return {
-            path: len(said.findall(text)) + 10 * any(
+            path: sum(n for parts, n in self.said[path].items() if not names.isdisjoint(parts))
+            + 10 * any(
                 name == module or name in offered or name.startswith(f"{module}.")
                 for name in wanted
             )
-            for path, (text, wanted) in self.tests.items()
+            for path, (_, wanted) in self.tests.items()
         }  # fmt: skip
 
     @functools.cache  # noqa: B019

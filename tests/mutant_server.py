@@ -2,7 +2,9 @@
 
 Each mutant is tried in a child, in which the functions of its file take the changed code. Tests of
 the children are watched: which functions one calls, as long as nothing that is changed has run. So a
-test that never calls what is changed is not run for it, and what found mutants before comes first.
+test that never calls what is changed is not run for it. Tests that name a function of the file come
+first (mutant_direct.py), then what found mutants before, and what is quick. All of this is kept
+beside the results (MUTANT_KNOWN), as long as the project and the file of a test stay the same.
 """
 
 from __future__ import annotations
@@ -24,14 +26,12 @@ from pathlib import Path
 from types import CodeType, FunctionType
 
 import pytest
+from mutant_direct import LONG, SURE, Known, direct
 
 import explorer
 
-LONG = 30.0  # seconds of the processor in which a test that ends at all has ended
-SURE = 4.0  # times faster it ends as the project stands
 ASLEEP = 60.0  # seconds without work of the processor, in a process that waits for what never comes
 TRIES = 5  # tests that may fail by chance, or fail anyway, for one mutant
-TWICE = 2  # mutants for which a test was too slow, so that it is not tried for another
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:
@@ -89,12 +89,12 @@ class Watch:
     def take(self) -> tuple[list[str], bool]:
         """Return what has been called since, and whether anything that is changed."""
         seen, self.seen = self.seen, set()
-        names = [name(one) for one in seen if one.co_filename.startswith(self.folder)]
+        names = [name(one, self.folder) for one in seen if one.co_filename.startswith(self.folder)]
         return names, not seen.isdisjoint(self.changed)
 
 
-def name(code: CodeType) -> str:
-    return f"{code.co_filename}:{code.co_firstlineno}"
+def name(code: CodeType, folder: str) -> str:
+    return f"{os.path.relpath(code.co_filename, folder)}:{code.co_firstlineno}"
 
 
 class Child:
@@ -164,60 +164,14 @@ def heard(channel: int, process: int) -> Iterator[dict]:
                 yield said
 
 
-class Known:
-    """What is known of tests as the project stands."""
-
-    def __init__(self) -> None:
-        self.calls: dict[str, set[str]] = {}
-        self.seconds: dict[str, float] = {}
-        self.slow: set[str] = set()
-        self.late: Counter[str] = Counter()
-        self.sound: set[str] = set()  # passes as the project stands, and soon
-        self.broken: set[str] = set()
-        self.kills: dict[str, int] = {}
-
-    def note(self, said: dict) -> None:
-        """Take in how a test ended in which nothing changed has run."""
-        test = said["test"]
-        if said["slow"]:
-            self.slow.add(test)
-        elif said["outcome"] == "passed" and said["seconds"] < LONG / SURE:
-            self.sound.add(test)
-        self.calls[test] = set(said["called"])
-        self.seconds[test] = said["seconds"]
-
-    def note_slow(self, test: str) -> None:
-        """Take in that a test was too slow for a mutant."""
-        self.late[test] += 1
-        if self.late[test] >= TWICE:
-            self.slow.add(test)
-
-    def ordered(self, items: list, functions: set[str]) -> list:
-        """Return the tests that may call one of some functions, in the order to try them in."""
-        kept = []
-        for place, item in enumerate(items):
-            test = item.nodeid
-            called = self.calls.get(test)
-            sure = called is not None and not called.isdisjoint(functions)
-            if test in self.broken or test in self.slow or not (sure or called is None):
-                continue
-            kept.append(
-                (not sure, self.seconds.get(test, 0.0) / (1 + self.kills.get(test, 0)), place)
-            )
-        return [items[place] for *_, place in sorted(kept)]
-
-    def unsure(self, items: list, functions: set[str]) -> list[str]:
-        """Return the tests that may call one of some functions, as far as is known."""
-        sure = [i.nodeid for i in self.ordered(items, functions)]
-        return [*sure, *(i.nodeid for i in items if i.nodeid in self.slow)]
-
-
 class Server:
     """Answers what is asked line by line: a file, its changed source, test files."""
 
     def __init__(self, session, folder: str) -> None:
-        self.session, self.folder, self.known = session, folder, Known()
+        self.session, self.folder = session, folder
+        self.known = Known(os.environ.get("MUTANT_KNOWN", ""), folder)
         self.functions = functions_of(folder)
+        self.near: dict[str, set[str]] = {}
 
     def tried(
         self, items: list, path: str, source: str, seconds: int, long: float = LONG,
@@ -277,7 +231,7 @@ class Server:
         """Return the names of the functions whose code another source changes."""
         new = singles(path, source)
         return {
-            name(one.__code__)
+            name(one.__code__, self.folder)
             for one in self.functions.get(path, [])
             if new.get(key(one.__code__), one.__code__) != one.__code__
         }
@@ -289,16 +243,23 @@ class Server:
             i for n in asked["names"] for i in self.session.items if i.nodeid.startswith(f"{n}::")
         ]
         functions = self.differing(path, asked["source"])
+        near = {i.nodeid for i in items if path in self.direct(i)}
         answer = {"killer": "", "why": ""}
         for _ in range(TRIES) if functions else ():
-            left = self.known.ordered(items, functions)
+            left = self.known.ordered(items, functions, near)
             answer = self.tried(left, path, asked["source"], asked["seconds"])
             killer = answer["killer"]
             if not killer or self.sure([i for i in items if i.nodeid == killer], answer, asked):
                 break
             answer = {"killer": "", "why": ""}
             items = [one for one in items if one.nodeid != killer]
-        return answer | {"left": self.known.unsure(items, functions)}
+        return answer | {"left": self.known.unsure(items, functions, near)}
+
+    def direct(self, item) -> set[str]:
+        """Return the files of which a test names a function."""
+        if item.nodeid not in self.near:
+            self.near[item.nodeid] = direct(item, self.folder)
+        return self.near[item.nodeid]
 
     def sure(self, item: list, answer: dict, asked: dict) -> bool:
         """Whether a test does not pass once more, alone, and passes as the project stands.
@@ -336,4 +297,5 @@ def pytest_runtestloop(session):
         for question in questions:
             answers.write(json.dumps(server.answer(json.loads(question))) + "\n")
             answers.flush()
+    server.known.save()
     return True

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import re
+import resource
 import select
 import shutil
 import signal
@@ -29,6 +31,7 @@ QUICK = 10  # seconds of the processor in which a mutant is tried where all is i
 SILENT = 900.0  # seconds after which a server that has not answered is given up
 LONG = 60.0  # seconds of the processor, beside those of compiling, in which a test has ended
 OUT_OF_TIME = "no time is left"
+ASLEEP = 6.0  # times the seconds of the processor that a process may last
 SURE = 4.0  # times faster it ends as the project stands
 
 
@@ -76,12 +79,15 @@ class Copy:
         try:
             ran = subprocess.run(
                 [*command, *names], cwd=self.folder, capture_output=True, text=True,
-                timeout=seconds, env=self.environment() | given,
+                timeout=ASLEEP * seconds, env=self.environment() | given,
+                preexec_fn=functools.partial(limited, int(seconds)),
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             return Found(now.read_text("utf-8"), OUT_OF_TIME)
         if ran.returncode in (0, 5):
             return Found()
+        if ran.returncode == -signal.SIGXCPU:
+            return Found(now.read_text("utf-8"), OUT_OF_TIME)
         if ran.returncode < 0:
             why = "it does not end" if -ran.returncode == signal.SIGPROF else "it ends the process"
             return Found(now.read_text("utf-8"), why)
@@ -103,13 +109,14 @@ class Copy:
 class Served:
     """A process that has imported everything, asked about one mutant after the other."""
 
-    def __init__(self, copy: Copy, names: list[str], *options: str) -> None:
+    def __init__(self, copy: Copy, names: list[str], *options: str, known: str = "") -> None:
         (there, write), (self.read, back) = os.pipe(), os.pipe()
         given = {"MUTANT_PIPES": f"{there},{back}", "MUTANT_FOLDER": str(copy.folder / "explorer")}
+        given |= {"UNCOMPILED_SECONDS": SHORT, "MUTANT_KNOWN": known}
         command = [sys.executable, "-m", "pytest", "-s", *MARKS, *options, "-p", "mutant_server"]
         self.process = subprocess.Popen(
             [*command, f"--basetemp={copy.folder.parent / 'temporary'}", *names], cwd=copy.folder,
-            env=copy.environment() | given | {"UNCOMPILED_SECONDS": SHORT},
+            env=copy.environment() | given,
             pass_fds=(there, back), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
         )  # fmt: skip
         os.close(there), os.close(back)
@@ -155,6 +162,18 @@ class Served:
         os.close(self.read)
 
 
+def limited(seconds: int) -> None:
+    """End a process after some seconds of the processor: how long they last depends on the load."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
+
+
+def worked() -> float:
+    """Return the seconds of the processor that processes have taken which have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def linked(source: str, target: str) -> None:
     """Link a file of the cache, unless another process has just removed it."""
     with contextlib.suppress(FileNotFoundError):
@@ -181,8 +200,10 @@ class Trial:
     """What is tried on each mutant until a test fails."""
 
     def __init__(
-        self, copy: Copy, drawn: dict[Mutant, list[str]], seconds: float, quick: int = QUICK
-    ) -> None:
+        self, copy: Copy, drawn: dict[Mutant, list[str]], seconds: float, quick: int = QUICK,
+        known: str = "",
+    ) -> None:  # fmt: skip
+        self.known = known
         self.copy, self.drawn, self.seconds, self.short = copy, drawn, seconds, quick
         self.served: dict[bool, Served] = {}
         self.runs: dict[str, dict[str, dict[str, str]]] = {}  # by schemes, of each run
@@ -194,7 +215,8 @@ class Trial:
             own = [n for m, n in self.drawn.items() if is_kernel(m) is not compiled]
             names = sorted({name for names in own for name in names})
             options = () if compiled else ("-p", "uncompiled")
-            self.served[compiled] = Served(self.copy, names, *options)
+            known = f"{self.known}.{'compiled' if compiled else 'plain'}" if self.known else ""
+            self.served[compiled] = Served(self.copy, names, *options, known=known)
         return self.served[compiled]
 
     def quick(self, mutant: Mutant) -> tuple[Found, list[str]]:
@@ -212,10 +234,10 @@ class Trial:
     def whole(self, mutant: Mutant, first: list[str], schemes: list[str]) -> Found:
         """Return the first test of the room that fails twice, and never as the project stands."""
         without: list[str] = []
-        end = time.monotonic() + self.seconds
+        end = worked() + self.seconds
         while True:
-            left = end - time.monotonic()
-            if left < 0:
+            left = end - worked()
+            if left < 1:
                 return Found("", OUT_OF_TIME)
             with made(self.copy, mutant):
                 found = self.copy.run(self.drawn[mutant], left, first, without, schemes)

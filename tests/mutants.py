@@ -10,7 +10,8 @@ It is tried first in a child of a process that has imported everything (mutant_s
 as Python runs it (uncompiled.py). Only where no test fails there, all tests of the room are run in
 a process of their own, for which a kernel is compiled anew, in a cache of the copy.
 
-With ``--out`` each result is written at once, and what stands in that file is not tried again.
+With ``--out`` each result is written at once, and what stands in that file is not tried again; what
+is learnt of the tests is kept beside it. ``--stop`` ends a run after some seconds: call it again.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from pathlib import Path
 
 from mutant_changes import Mutant, equivalent, mutants
 from mutant_rooms import Rooms
-from mutant_trials import OUT_OF_TIME, QUICK, ROOT, Copy, Found, Trial
+from mutant_trials import OUT_OF_TIME, QUICK, ROOT, Copy, Found, Trial, is_kernel
 
 from explorer import cache
 
@@ -111,8 +112,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--most", type=int, default=8, help="test files that are run for one")
     parser.add_argument("--tests", nargs="*", help="test files that are run instead of the room's")
-    parser.add_argument("--seconds", type=float, default=900, help="for the tests of one")
+    parser.add_argument("--seconds", type=float, default=900, help="of the processor, for one")
     parser.add_argument("--quick", type=int, default=QUICK, help="seconds in a child for one")
+    parser.add_argument("--stop", type=float, default=1e9, help="seconds after which none is begun")
     parser.add_argument("--list", action="store_true", help="only say what would be changed")
     parser.add_argument("--only", default="", help="a pattern of those that are tried")
     parser.add_argument("--out", type=Path, help="a file for a JSON line of each")
@@ -148,10 +150,16 @@ def main(arguments: list[str] | None = None) -> int:
             print(mutant, "|", " ".join(names))
         return 0
     with tempfile.TemporaryDirectory(dir=cache.directory().parent) as folder:
-        trial = Trial(Copy(Path(folder)), tests, asked.seconds, asked.quick)
-        for mutant in drawn if asked.stage != "room" and not asked.equivalence else ():
+        begun = time.monotonic()
+        known = str(asked.out.absolute().with_suffix(".known")) if asked.out else ""
+        trial = Trial(Copy(Path(folder)), tests, asked.seconds, asked.quick, known)
+        for mutant in (
+            sorted(drawn, key=is_kernel) if asked.stage != "room" and not asked.equivalence else ()
+        ):
             if log.tried(mutant):
                 continue
+            if time.monotonic() - begun > asked.stop:
+                break
             began = time.monotonic()
             found, left = trial.quick(mutant)
             left += log.of(mutant).get("left", [])
@@ -170,12 +178,14 @@ def main(arguments: list[str] | None = None) -> int:
         if asked.equivalence:
             return 0
         for mutant in drawn if asked.stage != "quick" else ():
-            known = log.of(mutant)
-            if log.tried(mutant) and known["result"] != OPEN:
+            row = log.of(mutant)
+            if log.tried(mutant) and row.get("result", OPEN) != OPEN:
                 continue
+            if time.monotonic() - begun > asked.stop:
+                break
             began = time.monotonic()
             schemes = rooms.schemes(mutant.file)
-            found = trial.whole(mutant, known.get("left", []), schemes)
+            found = trial.whole(mutant, row.get("left", []), schemes)
             result = result_of(found, mutant)
             log.add(mutant, result, found, stage="room", seconds=time.monotonic() - began)
     print(summary([

@@ -12,6 +12,7 @@ from kinds import SYSTEMS
 import explorer as ex
 from explorer.compiled.contact_points import OUTPUTS, contact_points
 from explorer.systems import LagrangianSystem
+from explorer.views.drawing import contact_arrows
 from explorer.views.drawing.contact_arrows import _states, arrows_of
 from explorer.views.drawing.disc_places import _SLOTS, OfDiscs
 from explorer.views.drawing.pictured import shapes_of
@@ -225,3 +226,20 @@ def test_a_run_at_rest_is_looked_at_beside_its_state():
     still = SimpleNamespace(t=np.arange(4.0), q=np.ones((4, 3)), v=np.zeros((4, 3)))
     aside = _states(still, np.zeros(0))[3:, 1:4] - 1
     assert 0 < np.abs(aside).min() < np.abs(aside).max() <= 0.05**3
+
+
+def test_a_row_without_a_force_shows_none(monkeypatch):
+    """NaN stands where no force is known: nothing is drawn there, least of all a force of 1."""
+    lam = np.array([[0.0], [2.0], [np.nan], [4.0], [4.0]])
+    normal = np.zeros((5, 1, 8))
+    normal[..., 3] = 1.0
+    found = SimpleNamespace(
+        contacts=(0,), at=lambda frames: normal[frames], paired=lambda frames: np.zeros((len(frames), 1), bool)
+    )  # fmt: skip
+    run = SimpleNamespace(lam=lam, lam_t=np.zeros((5, 1)), lam_max=0.5 * lam)
+    monkeypatch.setattr(contact_arrows, "doing", lambda run: np.zeros((5, 1), int))
+    monkeypatch.setattr(contact_arrows, "_friction", lambda lam_t, place: np.zeros((5, 1, 2)))
+    changes, forces = contact_arrows._forces(found, run, np.arange(5))
+    assert changes.tolist() == [0, 1, 2, 3]
+    assert forces[:, [0, 6]].tolist() == [[1, 2], [3, 4]]  # frame and force
+    assert forces[:, 9].tolist() == [0.5, 0.5]  # mu

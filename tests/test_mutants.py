@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import mutant_changes
 import pytest
 from mutant_changes import ROOT, Mutant, equivalent, known, mutants
-from mutant_trials import OUT_OF_TIME, Found, Trial
+from mutant_direct import Known, direct
+from mutant_rooms import said
+from mutant_trials import OUT_OF_TIME, Found, Trial, limited, worked
 from mutants import OPEN, Log, result_of, summary
+from plain import plain
+
+from explorer.study import parts
+
+kernels = plain("friction.contact_modes")
 
 SOURCE = """
 def first(x):
@@ -131,3 +141,101 @@ def test_what_no_test_can_kill_is_a_mutant():
         )
     ]
     assert not stale, f"no mutant of today: {stale}"
+
+
+# ---------------------------------------------------------------- which tests come first
+
+
+def by_helper():
+    return kernels.unknowns
+
+
+def by_plain():
+    return plain("maps.tangents")
+
+
+def by_module():
+    return [parts.run_chain for _ in "a"]
+
+
+def test_what_a_test_names_is_found_by_its_helpers():
+    """So a test of one kernel comes before those that run a whole scheme."""
+    folder = str(ROOT / "explorer")
+    for helper, file in ((by_helper, "kernels/friction/contact_modes.py"), (by_plain, "kernels/maps/tangents.py"),
+                         (by_module, "study/parts.py")):  # fmt: skip
+        item = SimpleNamespace(function=helper, _fixtureinfo=SimpleNamespace(name2fixturedefs={}))
+        assert direct(item, folder) == {str(ROOT / "explorer" / file)}
+    fixture = SimpleNamespace(func=by_module)
+    item = SimpleNamespace(
+        function=by_plain, _fixtureinfo=SimpleNamespace(name2fixturedefs={"a": [None, fixture]})
+    )
+    assert len(direct(item, folder)) == 2
+
+
+def test_direct_tests_come_first_then_those_that_call_then_quick_ones():
+    known = Known()
+    items = [SimpleNamespace(nodeid=name) for name in "abcdefg"]
+    known.calls = {"a": {"f"}, "b": {"f"}, "c": {"g"}, "d": {"f"}, "e": {"f"}}
+    known.seconds = {"a": 2.0, "b": 1.0, "d": 3.0, "e": 0.1}
+    known.kills, known.slow = {"d": 9}, {"e"}
+    found = [one.nodeid for one in known.ordered(items, {"f"}, near={"c", "a", "g"})]
+    assert found == ["a", "g", "d", "b", "f"]
+
+
+def test_what_is_known_of_tests_is_kept_as_long_as_they_stand(tmp_path):
+    folder, test = tmp_path / "explorer", tmp_path / "tests" / "test_a.py"
+    for path in (folder / "one.py", test):
+        path.parent.mkdir()
+        path.write_text("x = 1", "utf-8")
+    names, kept = ["tests/test_a.py::test_1", "tests/test_a.py::test_2"], str(tmp_path / "known")
+    known = Known(kept, str(folder))
+    known.note(
+        {
+            "test": names[0],
+            "slow": False,
+            "outcome": "passed",
+            "seconds": 0.5,
+            "called": ["one.py:1", "one.py:9"],
+        }
+    )
+    known.note(
+        {
+            "test": names[1],
+            "slow": True,
+            "outcome": "skipped",
+            "seconds": 9.0,
+            "called": ["one.py:1"],
+        }
+    )
+    known.kills[names[0]] = 3
+    known.save()
+    again = Known(kept, str(folder))
+    assert (again.calls, again.seconds, again.slow, again.sound) == (
+        known.calls,
+        known.seconds,
+        known.slow,
+        known.sound,
+    )
+    assert again.kills == {names[0]: 3, names[1]: 0}
+    test.write_text("x = 2", "utf-8")
+    assert not Known(kept, str(folder)).calls
+    test.write_text("x = 1", "utf-8")
+    assert Known(kept, str(folder)).calls == known.calls
+    (folder / "one.py").write_text("x = 2", "utf-8")
+    assert not Known(kept, str(folder)).calls
+
+
+def test_names_of_users_are_counted_by_their_parts():
+    found = said("ex.study.cycle(ex.models.a().b) + vex.no + ex.study.cycle")
+    assert found == {("study", "cycle"): 2, ("models", "a"): 1}
+
+
+def test_a_limit_counts_the_seconds_of_the_processor():
+    """Those of sleep do not count, nor those in which others work."""
+    before = worked()
+    for code, ended in (("import time; time.sleep(1.2)", 0), ("while True: pass", -signal.SIGXCPU)):
+        ran = subprocess.run(
+            [sys.executable, "-c", code], preexec_fn=lambda: limited(1), check=False
+        )
+        assert ran.returncode == ended
+    assert 0.9 < worked() - before < 3.0

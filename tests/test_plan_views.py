@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import pytest
 
 import explorer as ex
-from explorer.views.drawing.plan_curves import course_curve, pieces, range_of
+from explorer.views.drawing.plan_curves import course_curve, grips, pieces, range_of
 from explorer.views.drawing.polyline import Look
 from explorer.views.plan import said
 
@@ -212,3 +212,15 @@ def test_a_bound_is_in_the_range_up_to_three_spans_from_the_curve():
         assert least <= around[0]
         assert most >= around[1]
         assert most - least < 1.5 * (around[1] - around[0])
+
+
+def test_a_plan_is_gripped_by_its_first_state_and_by_a_goal_of_one_value():
+    plan = SimpleNamespace(t=np.array([0.5, 1.0, 2.0]), x=np.array([[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]),
+                           task=SimpleNamespace(limits=[np.array([[-1.0, 9.0], [-np.inf, 7.0]])]))  # fmt: skip
+    for goal, marks in (((8.0, 8.0), 2), ((7.0, 8.0), 1)):
+        traces = grips("v", "speed", plan, 1, goal, "red")
+        at = [([*one["x"]], [*one["y"]]) for one in traces]
+        assert at == [([0.5], [4.0]), ([2.0], [8.0])][:marks]
+        handles = [one["meta"]["handles"] for one in traces]
+        assert [one["keys"] for one in handles] == [["x0.v"], ["end.v"]][:marks]
+        assert {(one["low"], one["high"]) for one in handles} == {(None, 7.0)}

@@ -1,0 +1,415 @@
+"""How iterations of kernels go on and end, uncompiled: what they ask of others stands in for these."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from loops import for_each
+from plain import plain
+
+from explorer.codes import (
+    ACCUMULATION,
+    LCP_ITERATIONS,
+    LCP_RAY,
+    MORE_SWITCHES,
+    NEWTON_CAP,
+    NO_ACTIVE_SET,
+    NOT_FINITE,
+    SUCCESS,
+    SWITCH_CAP,
+)
+from explorer.kernels.fesd.structures import SURFACE
+from explorer.kernels.time_stepping.nonsmooth_alpha_structures import BOTH, VELOCITY
+
+proximal, cones = plain("friction.graph_proximal"), plain("friction.cone")
+cutting, marching = plain("fesd.march_active_set"), plain("fesd.march")
+alpha = plain("time_stepping.nonsmooth_alpha_iteration")
+FAILS = 77  # a status
+
+
+def space(**fields) -> SimpleNamespace:
+    return SimpleNamespace(**fields)
+
+
+def put(monkeypatch, function, **stand_ins) -> None:
+    for name, stand_in in stand_ins.items():
+        monkeypatch.setitem(function.__globals__, name, stand_in)
+
+
+# ---------------------------------------------------------------- paths of friction
+
+
+def approached(monkeypatch, residuals, enough, least, ends=True, most=1000, fine=None):
+    """Approach by paths that leave `residuals` one after the other; return status, rest and gives."""
+    gives, left = [], iter(residuals)
+    graph = space(rows=2, P=np.array([1.0, 2.0]))
+    path = space(kept=np.zeros(2), rough=np.zeros(2))
+    last = [None]
+
+    def along_path(graph, path, give, most, bound):
+        gives.append(give)
+        last[0] = next(left)
+        graph.P[:] = last[0]
+        return ends, 1
+
+    def polish(graph, path):
+        if fine is not None:
+            last[0] = fine * last[0]
+            graph.P[:] = last[0]
+
+    put(monkeypatch, proximal.approach, prepare=lambda *_: True, along_path=along_path, polish=polish,
+        residual=lambda graph: last[0])  # fmt: skip
+    status, rest = proximal.approach(graph, path, 1.0, enough, least, most)
+    return status, rest, gives, graph.P.tolist()
+
+
+def test_an_approach_grows_firm_where_it_is_nearer_and_soft_where_it_is_not(monkeypatch):
+    """It takes what leaves less than thrice as much, else it goes back and dares less."""
+    residuals = [2.5, 7.6, 1.0, 3.1, 0.5, 0.05]
+    status, rest, gives, P = approached(monkeypatch, residuals, 0.1, 0.1)
+    assert (status, rest, P) == (SUCCESS, 0.05, [0.05, 0.05])
+    np.testing.assert_allclose(gives, [1e-3, 1e-4, 1e-3, 3e-4, 3e-3, 9e-4])
+    status, rest, gives, P = approached(monkeypatch, [5.0] * 99, 0.1, 0.1)
+    assert (status, rest, P) == (LCP_ITERATIONS, 1.0, [1.0, 2.0])
+    assert len(gives) == proximal.REFUSED
+    assert gives[:4] == [1e-3, 1e-2, 1e-1, 1e-1]
+    status, rest, gives, _ = approached(monkeypatch, [0.5] * 99, 0.1, 0.1, ends=False)
+    assert (status, rest) == (LCP_ITERATIONS, 1.0)  # a path that does not end leads nowhere
+    status, rest, gives, _ = approached(monkeypatch, [0.9] * 99, 0.1, 0.1, most=11)
+    assert len(gives) == 2  # of 5 changes, then of 9, then none is left
+    put(monkeypatch, proximal.approach, prepare=lambda *_: False)
+    graph, path = space(rows=0, P=None), space(kept=None, rough=None)
+    assert proximal.approach(graph, path, 1.0, 0.1, 0.1, 9) == (LCP_RAY, 1.0)
+
+
+@for_each(("factor", "steps"), [(0.9, 3), (0.6, 3), (0.45, 9), (1.0, 3)])
+def test_what_is_small_enough_is_made_smaller_as_long_as_steps_halve_it(monkeypatch, factor, steps):
+    residuals = [factor ** (k + 1) for k in range(99)]
+    least = 0.45**9 * 1.0001
+    status, rest, gives, _ = approached(monkeypatch, residuals, 5.0, least)
+    assert (status, len(gives)) == (SUCCESS, steps)
+    assert rest == pytest.approx(factor**steps)
+
+
+def test_proximal_steps_count_where_they_leave_less(monkeypatch):
+    """Of three paths the second and third are firm enough for them; 4 more for the factors."""
+    for fine, third in ((0.5, 0.2), (2.0, 0.4), (np.nan, 0.4)):
+        told = approached(monkeypatch, [0.8, 0.6, 0.4], 0.3, 0.0, fine=fine, most=23)
+        assert len(told[2]) == 3
+        assert told[1] == pytest.approx(third)
+        assert told[0] == (SUCCESS if fine == 0.5 else LCP_ITERATIONS)
+    assert approached(monkeypatch, [0.8, 0.6, 0.4], 0.3, 0.0, fine=1.0, most=5)[2] == [1e-3]
+
+
+def accelerated(monkeypatch, *, uphill=(), inner=1.0, bent=0.0, offs=(), steps=6):
+    """Let steps descend to random points; return status, y - x of each step, what x moved, and L."""
+    rng, rows = np.random.default_rng(3), 3
+    vec, seen, said, count = np.zeros((30, 6)), [], [], [0]
+    x, y = vec[cones.P], vec[cones.Y]
+    found = iter([*offs, *[1.0] * (steps + 1)])
+    beyond = []
+
+    def descend(one, L):
+        if count[0]:
+            beyond.append(y[:rows] - x[:rows])
+        said.append(L)
+        before = x[:rows].copy()
+        x[:rows] = rng.normal(size=rows)
+        vec[cones.DP, :rows] = 2 * x[:rows]
+        np.testing.assert_allclose(vec[cones.DY, :rows], 2 * y[:rows], atol=1e-12)
+        seen.append(x[:rows] - before)
+        count[0] += 1
+        return float(count[0] in uphill)
+
+    put(
+        monkeypatch, cones.projected_gradient, residual=lambda *_: next(found), set_shift=lambda *_: said.append("shift"),
+        descend=descend, curvature=lambda *_: (bent, 1.0), residuals=lambda *_: (next(found), inner),
+        polish=lambda cones, a, off, tol, b: said.append(("polish", off)) or off, approach=lambda *given: said.append(given[1:]),
+    )  # fmt: skip
+    status = cones.projected_gradient(space(m=1, vec=vec), 1e-6, steps)
+    beyond.append(y[:rows] - x[:rows])
+    return status, beyond, seen, said
+
+
+@for_each("uphill", [(), (2,), (1, 4)])
+def test_gradients_are_accelerated_until_they_point_uphill(monkeypatch, uphill):
+    """theta'^2 = (1 - theta') theta^2 and beta = theta (1 - theta) / (theta^2 + theta'), from theta = 1."""
+    status, beyond, moved, said = accelerated(monkeypatch, uphill=uphill)
+    assert status == LCP_ITERATIONS
+    theta = 1.0
+    for k in range(6):
+        after = max(np.roots([1.0, theta**2, -(theta**2)]))
+        beta = theta * (1 - theta) / (theta**2 + after)
+        theta = after
+        if k + 1 in uphill:
+            beta, theta = 0.0, 1.0
+        np.testing.assert_allclose(beyond[k], beta * moved[k], atol=1e-12)
+    assert said[0] == "shift"
+    np.testing.assert_allclose(said[1:], 0.9 ** np.arange(6))
+
+
+def test_gradients_end_where_the_law_holds_and_shift_where_cones_do(monkeypatch):
+    status, beyond, _, said = accelerated(monkeypatch, inner=0.1)
+    assert said[1::2] == pytest.approx(0.9 ** np.arange(6))
+    assert said[::2] == ["shift"] * 7
+    assert not np.any(beyond)
+    assert accelerated(monkeypatch, inner=0.11)[3].count("shift") == 1
+    assert accelerated(monkeypatch, offs=[np.nan])[0] == LCP_RAY
+    status, _, moved, said = accelerated(monkeypatch, offs=[1.0, 1.0, 1e-6])
+    assert (status, len(moved), said[-2:]) == (
+        SUCCESS,
+        2,
+        [("polish", 1e-6), (1e-6, cones.MARGIN * 1e-6)],
+    )
+    said = accelerated(monkeypatch, bent=7.0, steps=2)[3]
+    assert said == ["shift", 1, 2, 4, 8, 7.2]
+    assert accelerated(monkeypatch, bent=np.inf, steps=1)[3][-1] == 2.0**40  # where L ends
+
+
+def swept(
+    monkeypatch, offs, *, m=2, most=20, polished=(), approached=None, hardened=None, fails=99
+):
+    """Sweep where residuals are `offs`; return status, sweeps, and what Newton's method was asked."""
+    said, count, found, better = [], [0], iter(offs), iter(polished)
+
+    def sweep(one):
+        count[0] += 1
+        return count[0] < fails
+
+    def polish(one, a, off, tol, pause):
+        said.append(("polish", count[0], pause))
+        return next(better, off)
+
+    def approach(one, now, goal):
+        said.append(("approach", now))
+        return now if approached is None else approached
+
+    def harden(one, now, tol):
+        said.append(("harden", now))
+        return now if hardened is None else hardened
+
+    put(monkeypatch, cones.gauss_seidel, sweep=sweep, residual=lambda *_: next(found), polish=polish, approach=approach,
+        harden=harden)  # fmt: skip
+    return cones.gauss_seidel(space(m=m), 1e-6, most), count[0], said
+
+
+def test_sweeps_end_within_the_tolerance_and_newton_helps(monkeypatch):
+    """After 1, 3, 7, 15 sweeps, from the second time on by an approach, then by hard contacts."""
+    status, sweeps, said = swept(monkeypatch, [1.0] * 20)
+    assert (status, sweeps) == (LCP_ITERATIONS, 20)
+    assert [one for one in said if one[0] == "polish"] == [
+        ("polish", 2**k - 1, 2 ** (k - 1)) for k in (1, 2, 3, 4)
+    ]
+    assert [one[0] for one in said].count("approach") == 3
+    assert said[-2:] == [("approach", 1.0), ("harden", 1.0)]
+    assert [one[0] for one in said].count("harden") == 1
+    assert swept(monkeypatch, [1.0] * 20, hardened=np.inf)[:2] == (LCP_RAY, 15)
+    assert swept(monkeypatch, [1.0] * 20, fails=4)[:2] == (LCP_ITERATIONS, 4)
+    assert swept(monkeypatch, [1.0, 2e-6, 1e-6], m=1) == (
+        SUCCESS,
+        3,
+        [],
+    )  # one contact needs no help
+    assert swept(monkeypatch, [1.0, 1e-10])[:2] == (SUCCESS, 2)  # nothing is left to be made better
+    assert swept(monkeypatch, [1.0, 1e-7, 1e-7], polished=[1e-6])[:2] == (SUCCESS, 2)
+    status, sweeps, said = swept(monkeypatch, [1.0, *[9e-7] * 9], polished=[1e-6])
+    assert (status, sweeps) == (SUCCESS, 6)  # five times within the tolerance
+    assert said[1:3] == [("polish", 2, 2), ("approach", 9e-7)]
+    assert swept(monkeypatch, [9e-7] * 20, polished=[1.0] * 99)[0] == LCP_ITERATIONS
+
+
+# ---------------------------------------------------------------- FESD
+
+
+def cut_that_turns(monkeypatch, turns, h=2.0, fraction=0.6):
+    """Cut an element whose function comes back to its own side in the first attempts."""
+    newton, ending = space(h=np.nan), space(which=1, bound=0.5, fraction=fraction, kind=0)
+    el = space(mode=space(sign=np.array([0, 1])), solver=space(newton=[newton]))
+    ws = space(element=el, start=None, ending=[ending], kept=None)
+    asked = []
+
+    def element(el, t, x, end, kind, which, bound):
+        asked.append(newton.h)
+        return SUCCESS
+
+    put(monkeypatch, cutting.cut, put_aside=lambda *_: None, bring_back=lambda *_: None,
+        on_it=lambda *_: 1.0, element=element, violated=lambda *_: 0,
+        drift=lambda *_: 1.0 if len(asked) <= turns else -1.0)  # fmt: skip
+    assert cutting.cut(ws, 0.0, None, h, None, SURFACE, 0) == SUCCESS
+    assert (ending.kind, ending.which, ending.bound) == (SURFACE, 1, 1.0)
+    return asked
+
+
+@for_each("turns", [0, 1, 3, 7, 8, 99])
+def test_a_function_that_turns_has_crossed_zero_before(monkeypatch, turns):
+    """Each time half of what is left is tried, but for 1e-3, and that eight times at most."""
+    asked = cut_that_turns(monkeypatch, turns)
+    wanted = 1.2 * (0.5 * (1 - 1e-3)) ** np.arange(min(turns, 8) + 1)
+    np.testing.assert_allclose(asked, wanted, rtol=1e-12)
+
+
+def marched(monkeypatch, answers, *, driven=(), jumps=False, retreats=False, rest=0.0, affine=0, sliding=0,
+            furthest=False, ends=(1.0,), wanted=1, split=True, elements=8, switches=9):  # fmt: skip
+    """March by phases that answer with a status; return how it ends, the tally and what was asked."""
+    said, left, holds = [], iter(answers), iter([*driven, *[False] * len(ends)])
+    now = space(t=0.0, begin=0, count=0, phases=0, due=0, again=0, kind=0, which=-1, other=0,
+                wanted=1, back=-1, halvings=0)  # fmt: skip
+    element = space(problem=space(drive=None, inp=None, affine=affine),
+                    mode=space(active=[space(sliding=sliding)]))  # fmt: skip
+    ws, tally = space(march=[now], element=element), [space(reached=9.0, needed=1, intervals=-1)]
+    record, phases = space(states=np.zeros((50, 1))), space(t=None, switches=np.zeros(switches))
+    options = space(h=0.5, ends=np.array(ends), jumps=jumps, elements=elements, split=split)
+
+    def rewind(ws, phases):
+        now.due = 1
+
+    def enter(*given):
+        said.append("enter")
+        now.due = 0
+        now.phases += 1
+        return SUCCESS
+
+    def phase(ws, record, options, tally, e, t, t_next, close, most, halved):
+        said.append((e, t, t_next, most, halved))
+        return next(left)
+
+    def conclude(ws, record, phases, options, tally, interval, t_next, close):
+        now.t, now.count, now.wanted = t_next, now.count + 2, wanted
+        said.append(("done", interval))
+        return SUCCESS
+
+    put(
+        monkeypatch, marching.march, rewind=rewind, enter=enter, phase=phase, conclude=conclude,
+        prepare=lambda *_: 0, hold_at=lambda *_: next(holds), goes_on=lambda *_: False,
+        count=lambda *_: said.append("count"), carry_on=lambda *_: said.append("on"),
+        anew=lambda ws: said.append("anew"), over_at_once=lambda ws: said.append("over"),
+        retreats=lambda ws, record, phases, options, lost: said.append(("lost", lost)) or retreats,
+        furthest=lambda *given: said.append(("furthest", *given[3:])) or furthest,
+        accumulates=lambda *_: rest,
+    )  # fmt: skip
+    return marching.march(ws, record, phases, options, tally), tally[0], said
+
+
+@for_each(("told", "status", "lost"), [
+    (marching.OTHER, NO_ACTIVE_SET, True), (NO_ACTIVE_SET, NO_ACTIVE_SET, True), (NEWTON_CAP, NEWTON_CAP, True),
+    (NOT_FINITE, NOT_FINITE, False), (SWITCH_CAP, SWITCH_CAP, False),
+])  # fmt: skip
+def test_a_march_that_finds_no_way_on_says_why_and_where(monkeypatch, told, status, lost):
+    """Where it has lost its active set, switches that accumulate may be the reason."""
+    for rest in (0.0, 0.25):
+        found, tally, said = marched(monkeypatch, [told], rest=rest)
+        assert found == (ACCUMULATION if lost and rest else status)
+        assert tally.reached == (rest if lost else 0.0)
+        assert said == ["enter", "count", (0, 0.0, 1.0, 8, 0), ("lost", lost)]
+    found, _, said = marched(monkeypatch, [told, SUCCESS], retreats=True)
+    assert found == SUCCESS  # it has retreated, and tries again
+    assert said[-1] == ("done", 0)
+
+
+def test_a_march_goes_over_its_intervals(monkeypatch):
+    status, tally, said = marched(monkeypatch, [SUCCESS] * 2, ends=(0.5, 1.5))
+    assert (status, tally.intervals, tally.reached) == (SUCCESS, 2, 0.0)
+    assert said == ["enter", "count", (0, 0.0, 0.5, 8, 0), ("done", 0), "on", (2, 0.5, 1.5, 8, 0), ("done", 1)]  # fmt: skip
+    assert marched(monkeypatch, [], switches=0)[0] == SWITCH_CAP
+    for wanted, split, told in ((9, False, MORE_SWITCHES), (8, False, SUCCESS), (9, True, SUCCESS)):
+        status, tally, _ = marched(monkeypatch, [SUCCESS], wanted=wanted, split=split)
+        assert (status, tally.needed) == (told, 9 if wanted == 9 else 1)
+    status, _, said = marched(monkeypatch, [marching.AT_ONCE, SUCCESS])
+    assert (status, said[3]) == (SUCCESS, "over")
+
+
+def test_an_input_that_jumps_lets_a_march_begin_anew(monkeypatch):
+    """Also where what went on before it leads nowhere; but only at the first phase of an interval."""
+    for told in (marching.AT_ONCE, NEWTON_CAP, NO_ACTIVE_SET, marching.OTHER):
+        status, _, said = marched(monkeypatch, [told, SUCCESS], driven=[True])
+        assert (status, said.count("anew")) == (SUCCESS, 1)
+    status, _, said = marched(monkeypatch, [NOT_FINITE], driven=[True])
+    assert (status, said.count("anew")) == (NOT_FINITE, 0)
+    for jumps in (True, False):
+        _, _, said = marched(monkeypatch, [SUCCESS], driven=[True], jumps=jumps)
+        assert said.count("anew") == jumps
+
+
+@for_each(("sliding", "affine", "told", "status", "folds"), [
+    (2, 1, NEWTON_CAP, SUCCESS, True), (1, 1, NEWTON_CAP, NEWTON_CAP, False), (2, 0, NEWTON_CAP, NEWTON_CAP, False),
+    (2, 1, NO_ACTIVE_SET, NO_ACTIVE_SET, False),
+])  # fmt: skip
+def test_several_that_slide_may_fold(monkeypatch, sliding, affine, told, status, folds):
+    given = {"sliding": sliding, "affine": affine, "furthest": True}
+    found, _, said = marched(monkeypatch, [told], **given)
+    assert found == status
+    assert (("furthest", 0, 0.0, 1.0) in said) == folds
+
+
+# ---------------------------------------------------------------- nonsmooth generalised-alpha
+
+
+def iterated(monkeypatch, norms, *, m=0, level=VELOCITY, constant=False, most=9, looks=(), miss=0.0,
+             sizes=1.0, linear=SUCCESS, corrects=SUCCESS, deep=False):  # fmt: skip
+    """Iterate where residuals are `norms` beside 1; return what is returned, and the record."""
+    left, seen, said = iter(norms), iter(looks), []
+    record = space(t=np.zeros(3), iterations=np.full(3, -1), residuals=np.full((3, 2), np.nan))
+    work = space(x=np.array([8.0]), dx=np.array([4.0]), best=np.array([4.0]), every=np.zeros(5))
+    problem = space(
+        options=space(constant=constant, newton_tol=1e-9, newton_max=most),
+        method=space(level=level),
+    )
+
+    def correct(problem, record, work, step, weights, m):
+        said.append(("correct", m))
+        return corrects, 1.0, sizes
+
+    put(
+        monkeypatch, alpha.newton, evaluate_state=lambda *_: said.append(float(work.x[0])),
+        look=lambda *given: (next(seen, True), miss, 1.0), correct=correct,
+        linearise=lambda problem, work, step, first: said.append(first) or linear,
+        residual=lambda *_: (next(left), 1.0), penetrates=lambda *_: deep,
+    )  # fmt: skip
+    return alpha.newton(problem, record, work, space(row=1), None, m), record, said
+
+
+def test_newton_ends_where_the_residual_is_round_off(monkeypatch):
+    told, record, said = iterated(monkeypatch, [3.0, 1e-3, 1e-10])
+    assert told == (SUCCESS, 0, False, 1e-10)
+    assert record.iterations.tolist() == [-1, -1, 2]
+    assert [one for one in said if type(one) is bool] == [True, False, False]
+    told, record, _ = iterated(monkeypatch, [0.0, 0.0])  # it corrects once at least
+    assert record.iterations[2] == 1
+    told, record, _ = iterated(monkeypatch, [3.0, 2.0, 1.0], sizes=1e12)  # by the correction
+    assert (told, record.iterations[2]) == ((SUCCESS, 0, False, 2.0), 1)
+    told, record, _ = iterated(monkeypatch, [3.0, 2.0, 1.0], most=2)
+    assert told == (NEWTON_CAP, 0, False, 1.0)
+    assert record.residuals[2, 1] == 1.0
+    told, record, _ = iterated(monkeypatch, [3.0, 2.0], constant=True)
+    assert (told, record.iterations[2]) == ((SUCCESS, 0, False, 3.0), 1)
+    told, record, _ = iterated(monkeypatch, [3.0, 0.0, 0.0], m=2, miss=1.0, most=2)
+    assert told[0] == NEWTON_CAP  # contacts that do not touch
+
+
+def test_newton_fails_with_the_residual_that_it_has(monkeypatch):
+    """Which is 0 as long as none is known."""
+    assert iterated(monkeypatch, [], m=1, looks=[False])[0] == (NOT_FINITE, 1, False, 0.0)
+    assert iterated(monkeypatch, [], linear=FAILS)[0] == (FAILS, 0, False, 0.0)
+    assert iterated(monkeypatch, [2.0], corrects=FAILS)[0] == (FAILS, 0, False, 2.0)
+    assert iterated(monkeypatch, [np.inf])[0] == (NOT_FINITE, 0, False, np.inf)
+    assert iterated(monkeypatch, [2.0, 5.0], m=1, looks=[True, False])[0] == (NOT_FINITE, 1, False, 2.0)  # fmt: skip
+
+
+def test_a_correction_that_leaves_more_is_halved(monkeypatch):
+    """Eight times at most, and not where contacts take part."""
+    _, _, said = iterated(monkeypatch, [1.0, 2.0, 3.0, 0.5, 1e-10])
+    assert [one for one in said if type(one) is float][:4] == [8.0, 8.0, 6.0, 5.0]  # fmt: skip
+    _, _, said = iterated(monkeypatch, [1.0, *[2.0] * 9, 1e-10])
+    assert said.count(("correct", 0)) == 2
+    assert len([one for one in said if one is False]) == 10
+    _, _, said = iterated(monkeypatch, [1.0, 2.0, 1e-10], m=1)
+    assert said.count(("correct", 1)) == 2
+
+
+@for_each(("m", "deep", "told"), [(0, False, (0, False)), (0, True, (5, True)), (3, False, (3, True)), (3, True, (5, True))])  # fmt: skip
+def test_positions_that_penetrate_are_corrected_with_all_contacts(monkeypatch, m, deep, told):
+    found, record, _ = iterated(monkeypatch, [1.0, 0.0, 1.0, 0.0], m=m, level=BOTH, deep=deep)
+    assert found[:3] == (SUCCESS, *told)
+    assert record.iterations[2] == (2 if told[1] else 1)
