@@ -29,6 +29,7 @@ from explorer.panels.messages import (
 )
 from explorer.panels.pins import shown
 from explorer.panels.session import Session
+from explorer.panels.spans import spanned, take
 from explorer.panels.wording import plain, prose_rows
 from explorer.quantities import number, quantity
 from explorer.results.solution import Solution
@@ -123,7 +124,7 @@ class SessionAnswer:
             "title": system.name[:1].upper() + system.name[1:],
             "subtitle": system.text,
             "time_unit": system.time_unit,
-            "groups": self.groups(),
+            "groups": spanned(self.groups(), session.spans),
             "actions": ACTIONS,
             "looks": True,
             "presets": [
@@ -140,7 +141,7 @@ class SessionAnswer:
         """Return what decides which controls there are and how far they reach."""
         controls = [
             (c["key"], c.get("low"), c.get("high"), len(c.get("choices", ())))
-            for group in self.groups()
+            for group in spanned(self.groups(), self.session.spans)
             for c in group["controls"]
         ]
         return self.session.system.name, controls
@@ -308,6 +309,8 @@ class SessionAnswer:
                     session.preset(str(value))
                 case "load_state":
                     session.load_state(str(value))
+                case "span":
+                    take(session, value)
                 case _ if message := taken(self, action):
                     return [message]
                 case _:
