@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from explorer.quantities import number, quantity
+from explorer.quantities import like_unit, number, quantity
 from explorer.systems.base import System
 from explorer.systems.compliance import multiplier
 from explorer.systems.constraints import Constraint
@@ -43,6 +43,8 @@ def latex(expr: object) -> str:
         name = symbol.name
         if name.startswith("v_"):
             names[symbol] = rf"\dot{{{sp.latex(sp.Symbol(name[2:]))}}}"
+        elif like_unit(name.rstrip("0123456789")):  # mH is neither a unit nor a product
+            names[symbol] = f"{name[0]}_{{{name[1:]}}}"
     return str(sp.latex(expr, symbol_names=names, full_prec=False))
 
 
