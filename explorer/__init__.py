@@ -11,7 +11,8 @@ Draw           ex.views.trajectory(run), ex.views.energy(run), ...; dir(ex.views
 Explore        ex.gallery() shows all models in a notebook, and opens them;
                ex.explore("bouncing_ball") opens the live panel of one;
                ex.explore_sensitivity, ex.explore_order, ex.explore_stability,
-               ex.explore_schemes, ex.explore_orbits, ex.explore_basins, ex.explore_control;
+               ex.explore_schemes, ex.explore_two_starts, ex.explore_orbits, ex.explore_basins,
+               ex.explore_control;
                ex.write_model() takes equations as text
 Differentiate  ex.sensitivity(system, scheme, ("g", "e")), exact across events;
                ex.minimize, ex.fit

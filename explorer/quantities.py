@@ -9,11 +9,12 @@ import math
 import re
 from collections.abc import Iterable
 
-__all__ = ["column", "number", "prefixable", "quantity", "unit"]
+__all__ = ["column", "like_unit", "number", "prefixable", "quantity", "unit"]
 
 _PREFIXES = {9: "G", 6: "M", 3: "k", -6: "µ", -9: "n", -12: "p"}
 _HEADS = {**_PREFIXES, 0: "", -3: "m"}  # of a column: nobody reads m there as metres
 _PREFIXED = re.compile(r"(m|s|N|V|A|F|H|Ω|Pa|J|W|Hz|C)(?![a-z234²³⁴])")
+_LIKE_UNIT = re.compile(r"[pnumkMG]?(m|s|N|V|A|F|H|Pa|J|W|Hz|C|g|K|T)")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PLAIN = (1e-4, 1e6)  # from where to where figures stand without a power of ten
 
@@ -29,6 +30,15 @@ def unit(text: str) -> str:
 def prefixable(measure: str) -> bool:
     """Whether a unit may have a prefix: N m, but not kg or m², whose prefix would be squared."""
     return _PREFIXED.match(measure) is not None
+
+
+def like_unit(name: str) -> bool:
+    """Whether a name of several letters would be read as a unit: mH, kN, ms, Hz.
+
+    >>> like_unit("mH"), like_unit("m"), like_unit("mu")
+    (True, False, False)
+    """
+    return len(name) > 1 and _LIKE_UNIT.fullmatch(name) is not None
 
 
 def number(value: float, digits: int = 6) -> str:

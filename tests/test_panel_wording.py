@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sympy as sp
 from loops import for_each
 
 from explorer.models import models
 from explorer.panels import Session, panels
 from explorer.panels.controls import groups
 from explorer.panels.wording import beside, choice_name, news, plain, prose
+from explorer.quantities import like_unit
+from explorer.systems.display import latex
 from explorer.views.drawing.picture import label
 
 
@@ -19,6 +22,14 @@ def test_symbols_get_indices_and_names_do_not():
     assert label("v_R1") == "v<sub>R1</sub>"
     for name in ("CBF1", "GAL80", "slip2", "speed0"):
         assert label(name) == name
+    for name, shown in {
+        "mH": "m<sub>H</sub>",
+        "kN": "k<sub>N</sub>",
+        "Hz": "H<sub>z</sub>",
+    }.items():
+        assert label(name) == shown  # no parameter is read as a unit ...
+    assert prose("10 ms, 3 kN") == "10 ms, 3 kN"  # ... but a unit is
+    assert latex(sp.Symbol("mH") * sp.Symbol("l")) == "l m_{H}"
     assert choice_name("radau_iia") == "Radau IIA"
 
 
@@ -28,11 +39,12 @@ def test_a_word_gives_way_to_the_text_that_holds_it():
 
 
 @for_each("model", sorted(models))
-def test_every_parameter_is_explained_beside_its_symbol(model):
+def test_every_parameter_is_explained_beside_its_symbol_which_is_no_unit(model):
     session = Session(model)
     shown = {c["key"]: c for g in groups(session) for c in g["controls"]}
     for name, param in {**session.system.parameters, **session.system.sizes}.items():
         control = shown.get(f"rho.{name}") or shown[f"size.{name}"]
+        assert not like_unit(control["label"])
         assert plain(prose(param.text)) in plain(f"{control['label']} {control['beside']}")
 
 

@@ -164,6 +164,9 @@ def test_set_of_several_is_all_or_nothing(ball):
     with pytest.raises(BadValue):
         ball.set(g=5, h=-1)
     assert frozen(ball) == before
+    with pytest.raises(BadValue, match="mu"):
+        ball.set(model="rough_block", mu="much")
+    assert frozen(ball) == before
 
 
 @pytest.mark.parametrize("n", [0, 2.5, 2000, "many"])

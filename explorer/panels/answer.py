@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar, TypeAlias, TypeGuard
 
 import numpy as np
 
-from explorer import cache, parameters
+from explorer import parameters
 from explorer.errors import ExplorerError
 from explorer.panels.actions import ACTIONS, taken
 from explorer.panels.controls import groups, values
 from explorer.panels.film import film
 from explorer.panels.grab import grabbed
 from explorer.panels.messages import (
-    Checks,
     Frame,
     Group,
     History,
@@ -29,13 +30,13 @@ from explorer.panels.messages import (
 )
 from explorer.panels.pins import shown
 from explorer.panels.session import Session
-from explorer.panels.wording import plain, prose_rows
-from explorer.quantities import number, quantity
+from explorer.panels.spans import spanned, take
+from explorer.panels.told import told, with_undrawn
+from explorer.panels.wording import prose_rows
+from explorer.quantities import number
 from explorer.results.solution import Solution
-from explorer.systems.units import event_unit
 from explorer.types import Plain
 from explorer.views.drawing.decimate import seen
-from explorer.views.drawing.ghosts import Pinned
 from explorer.views.drawing.picture import Picture, steady
 from explorer.views.drawing.polyline import PANEL, Look
 from explorer.views.drawing.traces import Trace
@@ -44,7 +45,6 @@ from explorer.views.explore import explore
 
 __all__ = ["SessionAnswer"]
 
-_SAID = 1  # cautions that are said at once; all are among the checks
 _BYTES = 12_000  # of the curves of a picture, as wide as that of the smallest panel
 _COARSE = (1.0, 3.5, 6.0)
 _TOO_MANY = 1.65  # times so many bytes are not made few
@@ -123,7 +123,7 @@ class SessionAnswer:
             "title": system.name[:1].upper() + system.name[1:],
             "subtitle": system.text,
             "time_unit": system.time_unit,
-            "groups": self.groups(),
+            "groups": spanned(self.groups(), session.spans),
             "actions": ACTIONS,
             "looks": True,
             "presets": [
@@ -140,7 +140,7 @@ class SessionAnswer:
         """Return what decides which controls there are and how far they reach."""
         controls = [
             (c["key"], c.get("low"), c.get("high"), len(c.get("choices", ())))
-            for group in self.groups()
+            for group in spanned(self.groups(), self.session.spans)
             for c in group["controls"]
         ]
         return self.session.system.name, controls
@@ -184,21 +184,26 @@ class SessionAnswer:
         session = self.session
         look = self._looked()
         run, pinned = seen(session.solution, look), session.pinned_runs
-        picture = self._drawn_small(run, pinned, look, drag)
+        drawn_at = functools.partial(explore.picture, run, pinned)
+        picture = self._drawn_small(drawn_at, look, drag)
         picture.layout["uirevision"] = self._of()
         drawn = (session.system, session.state["t_end"])
         same = self._drawn == drawn
         self._layout = steady(picture.layout, self._layout if same else None, moving=drag)
         self._drawn = drawn
         picture = picture.within(self._layout)
-        status = _with_undrawn(self._status(run, time.perf_counter() - begin, drag), picture)
+        status = with_undrawn(self._status(run, time.perf_counter() - begin, drag), picture)
         frame = self._framed(values(session), status, picture.data)
         frame["double"], frame["mechanism"] = bool(look.ranges), film(run, pinned)
+        self._tabulate(frame, run, drag)
+        return frame
+
+    def _tabulate(self, frame: Frame, run: Solution, drag: bool) -> None:
+        """Add the events of a run to a frame."""
         if self._has_events():
             rows = 20 if drag else _ROWS
             frame["table"] = prose_rows(event_table(run, rows, self._page, self._by))
             frame["instants"], frame["blows"] = blows(run.events, _INSTANTS)
-        return frame
 
     def _framed(self, values: Values, status: Status, data: list[Trace]) -> Frame:
         """Return a frame of what all panels show."""
@@ -218,7 +223,7 @@ class SessionAnswer:
             frame["pinned"] = history["pinned"]
         return frame
 
-    def _drawn_small(self, run: Solution, pinned: Pinned, look: Look, drag: bool) -> Picture:
+    def _drawn_small(self, draw: Callable[..., Picture], look: Look, drag: bool) -> Picture:
         """Return the finest picture that is small; of what can never be made small no coarse one.
 
         In a drag it is as coarse as the picture before, or coarser: one drawing is enough.
@@ -226,7 +231,7 @@ class SessionAnswer:
         enough = _BYTES * max(look.width / PANEL.width, 1.0)
         tries = []
         for coarse in _COARSE[self._coarse if drag else 0 :]:
-            picture = explore.picture(run, pinned, look=replace(look, coarse=coarse))
+            picture = draw(look=replace(look, coarse=coarse))
             tries.append(picture)
             if _much(picture) <= enough:
                 break
@@ -247,25 +252,7 @@ class SessionAnswer:
             return {"level": "error", "text": text, "detail": "", "stale": True}
         if session.problem:
             return {"level": "error", "text": session.problem, "detail": "Nothing has changed."}
-        if run.has("march"):
-            parts = [*_located(run), f"answered in {_ms(seconds)}"]
-            whole = vars(run).get("_whole", run)  # its own rows, not those that are drawn
-            return _judged(whole, parts, drag)
-        lcp, newton = run.residuals.max(axis=0)
-        what = "iterates" if run.system.discrete else "steps"
-        parts = [
-            f"{_many(len(run.t) - 1)} {what} in {_ms(run.seconds)}",
-            f"answered in {_ms(seconds)}",
-        ]
-        if run.system.contacts:
-            parts.append(
-                f"LCP residual {quantity(lcp, 'm/s', 2)}, "
-                f"deepest penetration {quantity(-min(0, run.gap.min()), 'm', 2)}"
-            )
-        if newton > 0:
-            off = quantity(newton, run.scheme.residual_unit, 2)
-            parts.append(f"Newton ≤ {run.iterations.max()} iterations, residual {off}")
-        return _judged(run, parts, drag)
+        return told(run, seconds, drag)
 
     def _drawn_with(self) -> str:
         """Say where the picture differs from what the controls show: at what was refused."""
@@ -308,6 +295,8 @@ class SessionAnswer:
                     session.preset(str(value))
                 case "load_state":
                     session.load_state(str(value))
+                case "span":
+                    take(session, value)
                 case _ if message := taken(self, action):
                     return [message]
                 case _:
@@ -336,62 +325,3 @@ def _is_pair(x: object) -> TypeGuard[list[float]]:
 
 def _finite(x: object) -> bool:
     return isinstance(x, (int, float)) and math.isfinite(x)
-
-
-def _with_undrawn(status: Status, picture: Picture) -> Status:
-    """Return a status that names the plots with numbers beyond those of a picture, if any."""
-    beyond = [t["yaxis"] for t in picture.data if np.isinf(np.asarray(t["y"], np.float32)).any()]
-    if not beyond or status["level"] == "error":
-        return status
-    titles = (picture.layout[f"yaxis{y[1:]}"]["title"]["text"] for y in beyond)
-    said = f"Too large to draw (above 3e38): {plain(', '.join(dict.fromkeys(titles)))}."
-    if status["level"] in ("ok", "unchecked"):
-        return {**status, "level": "warn", "text": said, "detail": status["text"]}
-    return {**status, "text": f"{said} {status['text']}"}
-
-
-def _judged(run: Solution, parts: list[str], drag: bool) -> Status:
-    """Return the status of a run that reached its end: its cautions, and what was checked.
-
-    While a slider is dragged nothing is checked, and nothing is called good.
-    """
-    checked: Checks | None = None
-    if drag:
-        cautions = run.warned
-    else:
-        cautions = run.cautions
-        checked = {"text": run.certificate.summary, "lines": [str(c) for c in run.certificate]}
-    level = "unchecked" if drag else "ok"
-    status: Status = {"level": level, "text": " · ".join(parts), "detail": cache.notice()}
-    if cautions:
-        more = len(cautions) - _SAID
-        text = " ".join(cautions[:_SAID]) + (f" And {more} more: see the checks." * (more > 0))
-        detail = " · ".join(filter(None, [*parts, cache.notice()]))
-        status = {"level": "warn", "text": text, "detail": detail}
-    return status if not checked or not checked["lines"] else {**status, "checks": checked}
-
-
-def _located(run: Solution) -> list[str]:
-    """Return what a run located to its events took, and how near to grazing it came."""
-    steps, _, calls, *_ = (int(count) for count in run.march.counts)
-    events = [e for e in run.events if e.kind != "zeno"]
-    parts = [
-        f"{_many(steps)} steps, {_many(len(run.events))} event{'s' * (len(run.events) != 1)}, "
-        f"{_many(calls)} right-hand sides in {_ms(run.seconds)}"
-    ]
-    if events:
-        least = min(events, key=lambda e: abs(e.slope))
-        slope = event_unit(run.system, least.kind, least.contact) or ""
-        parts.append(
-            f"grazing margin: smallest |dr/dt| = {quantity(abs(least.slope), slope, 2)}"
-            f" at t = {quantity(least.t, run.system.time_unit, 4)}"
-        )
-    return parts
-
-
-def _many(count: int) -> str:
-    return f"{count:,}".replace(",", "\u202f")
-
-
-def _ms(seconds: float) -> str:
-    return f"{seconds * 1e3:.1f} ms" if seconds < 0.1 else f"{seconds * 1e3:.0f} ms"

@@ -43,6 +43,8 @@ class Control(TypedDict):
     high: NotRequired[float]
     log: NotRequired[bool]
     integer: NotRequired[bool]
+    step: NotRequired[float]  # that of a range that was chosen
+    meant: NotRequired[Mapping[str, object]]  # what was chosen, without what its value widens
 
 
 class Reach(TypedDict, total=False):
@@ -55,6 +57,8 @@ class Reach(TypedDict, total=False):
     high: float
     log: bool
     integer: bool
+    step: float
+    meant: Mapping[str, object]
 
 
 class Group(TypedDict):

@@ -7,7 +7,6 @@ format; the run is made anew when it is loaded.
 from __future__ import annotations
 
 import json
-import threading
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import ClassVar, TypeAlias
 
 from explorer.errors import BadValue
 from explorer.panels.messages import PinShown
+from explorer.panels.spans import Spanning, Spans
 from explorer.panels.state import START, State, States
 from explorer.panels.wording import plain
 from explorer.parameters import number
@@ -55,11 +55,11 @@ class Pin:
         return LETTERS[self.place]
 
 
-Moment: TypeAlias = tuple[States, State, tuple[Pin, ...]]  # what undo goes back to
+Moment: TypeAlias = tuple[States, State, tuple[Pin, ...], Spans]  # what undo goes back to
 
 
-class Pinning:
-    """What a session pins.
+class Pinning(Spanning[Moment]):
+    """What a session pins, beside what it knows of its sliders.
 
     Attributes
     ----------
@@ -71,18 +71,7 @@ class Pinning:
 
     most_pins: ClassVar[int] = len(TONES)
     pins: tuple[Pin, ...] = ()
-    states: States
-    state: State
     solution: Solution
-    _lock: threading.RLock
-
-    @abstractmethod
-    def _remember(self, before: Moment) -> None:
-        """Make a step of undo."""
-
-    @abstractmethod
-    def _tell(self) -> None:
-        """Tell all listeners."""
 
     @abstractmethod
     def _run(self, states: States, state: State) -> Solution:
@@ -149,7 +138,7 @@ class Pinning:
             self._pin(kept)
 
     def _pin(self, pins: tuple[Pin, ...]) -> None:
-        before = self.states, self.state, self.pins
+        before = self._here
         self.pins = pins
         self._remember(before)
         self._tell()

@@ -26,7 +26,7 @@ from explorer.errors import (
     suggest,
 )
 from explorer.models import models
-from explorer.panels import inputs
+from explorer.panels import inputs, spans
 from explorer.panels.code import snippet
 from explorer.panels.messages import Values
 from explorer.panels.pins import Moment, Pin, Pinning
@@ -44,17 +44,8 @@ __all__ = ["Session"]
 
 _LIVE_STEPS = 2_000_000
 _STEPS_BACK = 200
-_KEPT = (
-    "states",
-    "state",
-    "solution",
-    "pending",
-    "errors",
-    "problem",
-    "pins",
-    "_past",
-    "_future",
-)
+_RAN = ("states", "state", "solution")
+_KEPT = (*_RAN, "pending", "errors", "problem", "pins", "spans", "_past", "_future")
 
 
 Model: TypeAlias = str | System | Callable[..., System]  # a name, a system, or what builds one
@@ -108,6 +99,7 @@ class Session(Pinning):
         self.errors: dict[str, str] = {}
         self.moved: list[str] = []
         self.problem = ""
+        self.spans = {}
         if callable(model) and not isinstance(model, type):
             name = getattr(model, "__name__", "")
             model = name if name in models and models[name] is model else model()
@@ -233,7 +225,10 @@ class Session(Pinning):
                         self.pending[key] = value
                         self.errors[key] = self.problem
             if self.state["model"] != before[1]["model"]:
+                typed, said = self.pending, self.errors
                 self._settle(clear=True)
+                self.pending = {k: typed[k] for k in values if k in typed}
+                self.errors = {k: said[k] for k in values if k in said}
             if drag:
                 self._drag_from = self._drag_from or before
             else:
@@ -270,7 +265,7 @@ class Session(Pinning):
     def _settle(self, *, clear: bool) -> None:
         self.pending, self.errors, self.problem = {}, {}, ""
         if clear:
-            self.pins = ()
+            self.pins, self.spans = (), {}
 
     def _replace(self, states: States, state: State) -> None:
         """Go to another state, or raise and stay."""
@@ -285,7 +280,7 @@ class Session(Pinning):
 
     @property
     def _here(self) -> Moment:
-        return self.states, self.state, self.pins
+        return self.states, self.state, self.pins, self.spans
 
     def _remember(self, before: Moment) -> None:
         if self._here != before:
@@ -296,13 +291,13 @@ class Session(Pinning):
         with self._lock:
             if source:
                 here = self._here
-                states, state, pins = source[-1]
-                if states is self.states and state == self.state:  # only the pins are others
+                states, state, pins, ranges = source[-1]
+                if states is self.states and state == self.state:  # only what is shown with it
                     self._settle(clear=False)
                 else:
                     self._replace(states, state)
                 source.pop()
-                self.pins = pins
+                self.pins, self.spans = pins, ranges
                 target.append(here)
             self._tell()
 
@@ -324,17 +319,24 @@ class Session(Pinning):
         """Make the change again that was taken back."""
         self._go(self._future, self._past)
 
-    def _leap(self, states: States, state: State, pins: tuple[Pin, ...] = ()) -> None:
+    def _leap(
+        self,
+        states: States,
+        state: State,
+        pins: tuple[Pin, ...] = (),
+        ranges: spans.Spans | None = None,
+    ) -> None:
         with self._lock:
             before = self._here
             self._replace(states, state)
-            self.pins = pins or self.pins
+            self.pins, self.spans = pins or self.pins, self.spans if ranges is None else ranges
             self._remember(before)
             self._tell()
 
     def reset(self) -> None:
         """Go back to the model's defaults; can be undone."""
-        self._leap(self.states, self.states.fresh(self.state["model"], self.state["sizes"]))
+        state = self.states.fresh(self.state["model"], self.state["sizes"])
+        self._leap(self.states, state, ranges={})
 
     def preset(self, name: str) -> None:
         """Apply a preset of the model; the scheme stays if it has all options of the preset.
@@ -360,14 +362,15 @@ class Session(Pinning):
     # -- keeping ------------------------------------------------------------------------------
 
     def to_json(self) -> str:
-        """Return the state as JSON, the equations of a model of your own and the pins included."""
-        text, pins = self.states.to_json(self.state), self._saved_pins()
-        return json.dumps({**json.loads(text), **pins}) if pins else text
+        """Return the state as JSON, with the equations of a model of your own, pins and ranges."""
+        text, more = self.states.to_json(self.state), self._saved_pins() | self._saved_spans()
+        return json.dumps({**json.loads(text), **more}) if more else text
 
     def load_state(self, text: str | Mapping[str, object]) -> None:
         """Load a state written by `to_json`; nothing in it is ever executed.
 
-        Runs that are pinned stay, if the model does and the state pins none itself.
+        Runs that are pinned stay, if the model does and the state pins none itself; sliders have
+        the ranges that it holds.
 
         Raises
         ------
@@ -375,7 +378,8 @@ class Session(Pinning):
             If it is not such a state, or cannot run; nothing changes then.
         """
         states, state = self.states.from_json(text)
-        self._leap(states, state, self._loaded_pins(text, states, state))
+        pins, ranges = self._loaded_pins(text, states, state), spans.loaded(text, states, state)
+        self._leap(states, state, pins, ranges)
 
     def code(self) -> str:
         """Return Python code for the present solution and picture, without a widget."""

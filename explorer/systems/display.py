@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from explorer.quantities import number, quantity
+from explorer.quantities import like_unit, number, quantity
 from explorer.systems.base import System
 from explorer.systems.compliance import multiplier
 from explorer.systems.constraints import Constraint
@@ -48,7 +48,12 @@ def latex(expr: object) -> str:
 
 
 def _name(name: object) -> str:
-    """Return LaTeX of a name: a word upright, as in italics it is a product of its letters."""
+    """Return LaTeX of a name: a word upright, as in italics it is a product of its letters.
+
+    What looks like a unit gets an index: mH is neither one nor a word.
+    """
+    if like_unit(str(name).rstrip("0123456789")):
+        return f"{str(name)[0]}_{{{str(name)[1:]}}}"
     return _WORD.sub(r"\\operatorname{\g<0>}", str(sp.latex(sp.Symbol(str(name)))))
 
 

@@ -217,6 +217,21 @@ def test_the_menu_saves_and_copies(lab):
     assert dialog.count() == 0
 
 
+def test_the_copied_code_ends_where_the_panel_does(lab):
+    """Through the real clipboard; `tests/front/test_code_front.py` has a model of each kind."""
+    lab.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    with lab.answered():
+        lab.slider("rho.e").press("PageDown")
+    lab.panel.locator(".nsx-menu:not([hidden]) > summary").click()
+    lab.action("copy_code").click()
+    lab.wait("() => document.querySelector('.nsx-status').textContent.includes('Python copied')")
+    fresh: dict = {}
+    exec(lab.js("() => navigator.clipboard.readText()"), fresh)
+    solution = fresh["solution"]
+    assert solution.rho["e"] == float(lab.field("rho.e").input_value()) == 0.7
+    assert lab.curve("y")[-1] == pytest.approx(solution.q[-1, 0], abs=1e-5)
+
+
 def test_a_zoom_asks_for_its_window_and_ends_with_its_model(lab):
     """A box drawn by hand into a fiftieth of a long run; a double click; a change of model."""
     lab.settle("duffing")

@@ -7,7 +7,7 @@ from unicodedata import normalize
 import numpy as np
 import pytest
 
-from explorer.panels import Session
+from explorer.panels import Session, panels
 from explorer.panels.answer import SessionAnswer
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -167,3 +167,18 @@ def test_a_start_moves_by_arrow_keys(oscillator):
     assert session.start()["q0"][0] > x0
     assert session.start()["v0"][0] > v0
     assert plane.get_attribute("aria-valuetext").count(",") == 1
+
+
+def test_a_start_is_the_number_of_its_slider_and_not_what_16_bits_leave_of_it(shared):
+    """A long picture is sent in 65534 parts of its range: a start at rest was read as 2e-5 m/s."""
+    page = shared.page.context.browser.new_page(viewport={"width": 1280, "height": 720})
+    stage = Stage(page, panels["two_starts"].opens("impact_oscillator")._answer).open()
+    said = "() => document.querySelector('.nsx-handle[data-key=\"v0.x\"]').getAttribute('aria-valuenow')"
+    assert stage.js(said) == "0"
+    slider = page.locator('input[type=text][data-key="v0.x"]')
+    slider.fill("2e-5")
+    slider.press("Enter")
+    stage.until(lambda: stage.answer.session.start()["v0"] == [2e-5])
+    assert stage.js(said) == "0.00002"  # as ARIA takes numbers
+    assert stage.errors == []
+    page.close()

@@ -140,3 +140,41 @@ def lab(linear):
     """CIE L*a*b* of linear sRGB under D65."""
     x, y, z = np.cbrt(np.maximum(XYZ @ np.clip(linear, 0, 1) / XYZ.sum(axis=1), 1e-4))
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+WRITTEN = """() => { const write = CanvasRenderingContext2D.prototype.fillText;
+  window.canvasTexts = [];
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y, most) {
+    canvasTexts.push([text, parseFloat(this.font), most ?? null]);
+    return most === undefined ? write.call(this, text, x, y) : write.call(this, text, x, y, most);
+  }; }"""
+
+
+@pytest.mark.parametrize(("model", "word"), [("juggling", "wanted"), ("diode_bridge", "R")])
+def test_a_text_beside_a_mechanism_is_small_where_little_is_free_but_never_squashed(
+    browser, model, word
+):
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.evaluate(WRITTEN)
+    stage = Stage(page, panels["explore"](Session(model))._answer).open()
+    texts = stage.js("() => canvasTexts")
+    sizes = [size for text, size, most in texts if text == word]
+    assert sizes
+    assert 9 <= min(sizes) < 12
+    assert {most for _, _, most in texts} == {None}
+    page.close()
+
+
+def test_a_long_quantity_leaves_room_for_the_name_and_pairs_of_numbers_stay_on_a_line(browser):
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    stage = Stage(page, panels["explore"](Session("drill_string"))._answer).open()
+    row = page.locator('.nsx-control:has(input[data-key="rho.b_l"])')
+    assert row.locator("input[type=text]").input_value() == "9 mN m s/rad"
+    whole = "(n) => n.scrollHeight <= n.clientHeight + 1 && n.scrollWidth <= n.clientWidth + 1"
+    assert row.locator(".nsx-label").evaluate(whole)
+    assert row.locator("input[type=text]").evaluate("(n) => n.scrollWidth <= n.clientWidth")
+    stage.show(panels["explore"](Session("disc_pile"))._answer)
+    cells = page.locator(".nsx-table td.nsx-words", has_text="disc").all_text_contents()
+    assert cells
+    assert all("\u00a0" in cell[cell.index(",") :] for cell in cells)
+    page.close()

@@ -34,6 +34,14 @@ def slider(stage):
     return stage.page.locator(f'input[type=range][data-key="{KEY}"]')
 
 
+def reaches(page, low, high):
+    page.wait_for_function(
+        """([key, low, high]) => { const s = document.querySelector(`input[type=range][data-key="${key}"]`);
+            return Number(s.min) === low && Number(s.max) === high; }""",
+        arg=[KEY, low, high],
+    )
+
+
 def value(stage):
     return stage.answer.session.state["rho"]["e"]
 
@@ -83,8 +91,7 @@ def test_its_range_and_step_are_set_refused_and_given_back(stage):
     page.keyboard.press("Enter")
     page.wait_for_selector(".nsx-span", state="detached")
     assert page.evaluate("() => document.activeElement.dataset.key") == KEY
-    ends = one.evaluate("(s) => [Number(s.min), Number(s.max)]")
-    assert ends == [0.5, 0.9]
+    reaches(page, 0.5, 0.9)
     one.press("ArrowLeft")
     stage.until(lambda: value(stage) == pytest.approx(0.75))
     box = one.bounding_box()
@@ -94,7 +101,33 @@ def test_its_range_and_step_are_set_refused_and_given_back(stage):
     stage.until(lambda: value(stage) == 0.5)
     one.click(button="right")
     page.get_by_role("button", name="Usual").click()
-    assert one.evaluate("(s) => [Number(s.min), Number(s.max)]") == [0, 1]
+    reaches(page, 0, 1)
+
+
+def test_its_range_is_part_of_the_saved_state_and_outlives_the_page(stage):
+    """A teacher sends a link whose sliders go as far as the question does."""
+    page, session = stage.page, stage.answer.session
+    slider(stage).press("r")
+    for field, typed in zip(
+        page.locator(".nsx-span input").all(), ("0.6", "0.8", "0.1"), strict=True
+    ):
+        field.fill(typed)
+    page.keyboard.press("Enter")
+    reaches(page, 0.6, 0.8)
+    stage.show(stage.answer)  # the page is loaded again
+    reaches(page, 0.6, 0.8)
+    slider(stage).press("ArrowLeft")
+    stage.until(lambda: value(stage) == pytest.approx(0.7))
+    stage.show(SessionAnswer(Session("bouncing_ball")))
+    reaches(page, 0, 1)
+    stage.panel._receive(
+        None, {"type": "do", "action": "load_state", "value": session.to_json()}, []
+    )
+    stage.js("(messages) => deliver(messages)", encoded(stage.take()))
+    reaches(page, 0.6, 0.8)
+    assert value(stage) == pytest.approx(0.7)
+    slider(stage).press("Control+z")  # one step: the whole state that was loaded
+    reaches(page, 0, 1)
 
 
 def test_code_reads_what_a_slider_has_set_and_sets_what_it_shows(stage):

@@ -3,17 +3,17 @@
 
 import { icon, labelNodes, make, plainLabel, setText } from "./dom.js";
 import { quantity, Scale, tidy } from "./scale.js";
-import { askSpan, spanned } from "./span.js";
+import { askSpan } from "./span.js";
 import { Field } from "./field.js";
 
 let controlCount = 0;
 
 export class Control {
-  constructor(spec, onEdit, spans = new Map()) {
+  constructor(spec, onEdit, onSpan) {
     this.key = spec.key;
     this.kind = spec.kind;
     this.onEdit = onEdit; // (key, value, drag)
-    this.spans = spans; // ranges and steps that were chosen on this page, by key
+    this.onSpan = onSpan; // (key, range and step)
     this.held = false; // a pointer or a key is down on the slider
     this.note = make("div", { class: "nsx-note", id: `nsx-note-${++controlCount}`, hidden: true });
     this.label = make("label", { class: "nsx-label" });
@@ -63,7 +63,7 @@ export class Control {
     }
     this.node.append(head);
     if (kind === "choice" || kind === "text") this.node.append(this.entry);
-    if (kind === "slider") this.node.append(this.buildRange());
+    if (kind === "slider") this.node.append(make("div", { class: "nsx-track" }, this.buildRange(), this.reach));
     this.help = make("span", { id: `nsx-help-${controlCount}`, hidden: true });
     this.node.append(this.note, this.help);
     this.entry.id = `nsx-entry-${controlCount}`;
@@ -90,28 +90,26 @@ export class Control {
         blur: release,
       },
     });
+    this.reach = make("button", {
+      type: "button", class: "nsx-reach", on: { click: (event) => this.span(event) },
+    }, icon("reach"));
     return this.range;
   }
 
-  // Another range or another step: asked for, and kept as long as the page.
+  // Another range or another step.
   async span(event) {
-    if (this.spec.fixed || this.spec.stops || event.pointerType === "touch") return; // a thumb rests there
+    const rests = event.type === "contextmenu" && event.pointerType === "touch"; // a thumb that has not moved yet
+    if (this.spec.fixed || this.spec.stops || rests) return;
     event.preventDefault();
     event.stopPropagation(); // JupyterLab has a menu of its own
     this.held = false;
     const name = plainLabel(this.spec.label);
     const found = await askSpan(this.node.closest(".nsx-body"), name, this.spec, this.spec.meant ?? this.scale);
     this.range.focus();
-    if (found === null) return;
-    if (found) this.spans.set(this.key, found);
-    else this.spans.delete(this.key);
-    this.configure({ ...this.given, value: this.value, taken: this.taken });
-    this.onSpan?.();
+    if (found !== null) this.onSpan(this.key, found);
   }
 
-  configure(given) {
-    this.given = given;
-    const spec = spanned(given, this.spans.get(this.key));
+  configure(spec) {
     this.spec = spec;
     this.label.replaceChildren(labelNodes(spec.label));
     if (spec.beside) this.label.append(make("span", { class: "nsx-what" }, labelNodes(spec.beside)));
@@ -128,6 +126,9 @@ export class Control {
       this.scale = new Scale(spec);
       [this.range.min, this.range.max] = this.scale.ends;
       this.range.setAttribute("aria-label", this.spoken);
+      this.reach.hidden = Boolean(spec.fixed || spec.stops);
+      this.reach.title = `Range and step of ${name}`;
+      this.reach.setAttribute("aria-label", this.reach.title);
     }
     if (this.kind === "choice") {
       this.choices = spec.choices ?? [];

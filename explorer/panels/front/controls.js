@@ -6,15 +6,15 @@ import { Control } from "./control.js";
 const FOLLOWS = "nsx-follows";
 
 export class Controls {
-  constructor(node, onEdit) {
+  constructor(node, onEdit, onSpan) {
     this.node = node;
+    this.onSpan = onSpan;
     // A slow link or a slow model: whoever wants it sees one picture, when the slider is let go.
     this.onEdit = (key, value, drag) => (!drag || this.follow.checked) && onEdit(key, value, drag);
     this.follow = make("input", { type: "checkbox", on: { change: () => keep(this.follow.checked) } });
     this.follow.checked = kept();
     this.foot = make("label", { class: "nsx-follow", title: "Else the picture waits until the slider is let go" },
       this.follow, "Draw while a slider moves");
-    this.spans = new Map();
     this.byKey = new Map();
     this.shape = "";
   }
@@ -47,8 +47,7 @@ export class Controls {
     this.byKey.clear();
     this.node.replaceChildren(...groups.map((group) => {
       const controls = group.controls.map((spec) => {
-        const control = new Control(spec, this.onEdit, this.spans);
-        control.onSpan = () => this.onSpan?.();
+        const control = new Control(spec, this.onEdit, this.onSpan);
         this.byKey.set(spec.key, control);
         return control.node;
       });

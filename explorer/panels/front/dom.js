@@ -36,6 +36,7 @@ const ICONS = {
   pause: "M4.5 3v10M11.5 3v10",
   stop: "M4 4h8v8H4z",
   sound: "M2.5 6v4H5l3.5 3V3L5 6zM11 5.5a3.5 3.5 0 0 1 0 5M12.8 3.5a6.3 6.3 0 0 1 0 9",
+  reach: "M2.5 4v8M13.5 4v8M4.5 8h7M6.5 6l-2 2 2 2M9.5 6l2 2-2 2",
   screen: "M1.5 2.5h13v8.5h-13zM8 11v2.5M4.5 13.5h7",
 };
 

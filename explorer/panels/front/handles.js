@@ -10,6 +10,9 @@ import { onGround } from "./theme.js";
 const SIZE = 24; // px, of what can be hit
 const KEYS = { ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10 };
 
+// As ARIA takes numbers: without a power of ten.
+const decimal = (value) => Number(value.toPrecision(4)).toLocaleString("en", { useGrouping: false, maximumFractionDigits: 20 });
+
 export class Handles {
   constructor(holder, onEdit, controls) {
     this.onEdit = onEdit; // ({key: value}, drag)
@@ -37,9 +40,17 @@ export class Handles {
         Object.assign(handle, { set, i });
         if (own.colour) handle.node.style.setProperty("--nsx-own", onGround(own.colour, theme));
         const newer = handle === this.held || ahead(set.keys[i]) || (set.across && ahead(set.across));
-        this.show(handle, newer ? handle.value : set.values[i], newer && set.across ? handle.along : set.at[i]);
+        this.show(handle, newer ? handle.value : this.exact(set, set.keys[i], set.values[i], set.y),
+          newer && set.across ? handle.along : this.exact(set, set.across, set.at[i], set.x));
       }
     }
+  }
+
+  // The number of a start, which its curve holds in 16 bits of a long picture: 0 came as 2e-5 there.
+  exact({ begins }, key, drawn, axis) {
+    const known = begins && key ? this.controls.byKey.get(key)?.value : null;
+    const near = 1e-4 * Math.abs(axis.range[1] - axis.range[0]);
+    return typeof known === "number" && Math.abs(known - drawn) < near ? known : drawn;
   }
 
   // The points of a curve that can be dragged, if any.
@@ -110,7 +121,7 @@ export class Handles {
     const written = set.across ? `${short(along)}, ${short(value)}` : short(value);
     const place = set.keys.length > 1 ? ` ${i + 1} of ${set.keys.length}` : "";
     for (const [name, text] of [
-      ["aria-label", set.name + place], ["data-value", written], ["aria-valuenow", short(value)],
+      ["aria-label", set.name + place], ["data-value", written], ["aria-valuenow", decimal(value)],
       ["aria-valuetext", set.across ? written : null],
       ["aria-valuemin", set.low], ["aria-valuemax", set.high],
     ]) {

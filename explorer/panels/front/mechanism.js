@@ -263,27 +263,29 @@ export class Stage {
     return `${size * this.theme.scale}px ${this.theme.font}`;
   }
 
-  // A name in the middle of a body that has room for it, otherwise above it; a text where it is.
+  // A name in the middle of a body that has room for it, otherwise above it; a text where it is, smaller
+  // where little is kept free for it, but never squashed.
   label({ item, index, points }) {
     const { theme } = this;
     const [xs, ys] = [0, 1].map((k) => points.map((point) => point[k]));
     const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
     const round = item.kind === "circle" ? item.radius * this.scale : 0;
-    const font = this.font(12);
-    const own = measured(item.label, font);
     const free = item.kind === "text";
-    const most = free && right > left ? right - left : own; // kept free for it
+    const usual = measured(item.label, this.font(12));
+    const part = free && right > left ? (right - left) / usual : 1; // of it has room
+    const font = this.font(clamp(Math.floor(12 * part), 9, 12));
+    const own = measured(item.label, font);
     const inside = (2 * round || (item.closed ? right - left : 0)) > own + 6;
     const ink = inside && item.role === "body" ? theme.paper : isLit(this, item) ? "#000" : theme.text;
-    const [wide, high] = [Math.min(own, most) + 8, 24];
-    const what = [item.label, font, ink, theme.paper, inside, Math.round(most)];
+    const [wide, high] = [own + 8, 24];
+    const what = [item.label, font, ink, theme.paper, inside];
     const image = this.kept(`label ${index}`, what, wide, high, (pen) => {
       Object.assign(pen, { font, textBaseline: "middle", fillStyle: ink, strokeStyle: theme.paper,
         lineWidth: 3, lineJoin: "round" });
-      if (!inside) pen.strokeText(item.label, 4, high / 2, most);
-      pen.fillText(item.label, 4, high / 2, most);
+      if (!inside) pen.strokeText(item.label, 4, high / 2);
+      pen.fillText(item.label, 4, high / 2);
     });
-    const x = free ? left - 4 : (left + right - wide) / 2;
+    const x = free ? Math.min(left - 4, Math.max(this.width - wide, 0)) : (left + right - wide) / 2;
     const y = inside ? (top + bottom) / 2 : top - round - (free ? 0 : 11);
     this.pen.drawImage(image, x, y - high / 2, wide, high);
   }

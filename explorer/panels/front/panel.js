@@ -60,7 +60,7 @@ export class Panel {
       this.puller.changes(values, drag);
     };
     const edit = (key, value, drag) => edits({ [key]: value }, drag);
-    this.controls = new Controls(this.column, edit);
+    this.controls = new Controls(this.column, edit, (key, span) => this.act("span", { key, ...span }));
     this.clock = new Clock((time) => this.move(time));
     this.table = new EventTable(
       (time) => this.clock.seek(time), (page) => this.act("events_page", page),
@@ -89,7 +89,6 @@ export class Panel {
 
     this.lecture = new Lecture(this.root, this.controls, signal);
     this.help = new Help(this, signal);
-    this.controls.onSpan = () => this.help.describe();
     this.sound = new Sound(this.clock);
     this.toolbar.node.append(this.lecture.menu, this.lecture.button, this.help.button);
     this.theme = readTheme(this.root);

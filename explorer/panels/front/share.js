@@ -71,8 +71,8 @@ const LINK_KEY = "nsx";
 export function stateInLink() {
   if (globalThis.__nonsmoothExplorerLinked) return null;
   globalThis.__nonsmoothExplorerLinked = true;
-  const address = performance.getEntriesByType("navigation")[0]?.name ?? location.href;
-  const found = new URL(address).searchParams.get(LINK_KEY);
+  const name = performance.getEntriesByType("navigation")[0]?.name; // of a file Firefox says "document"
+  const found = new URL(name?.includes(":") ? name : location.href).searchParams.get(LINK_KEY);
   if (!found) return null;
   try {
     const bytes = Uint8Array.from(

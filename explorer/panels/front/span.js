@@ -1,16 +1,9 @@
-// The range and the step of a slider, as its user wants them on this page.
+// Asks for the range and the step of a slider; the kernel keeps them.
 
 import { make, setText } from "./dom.js";
 import { typedValue } from "./scale.js";
 
 const ASKED = [["low", "from"], ["high", "to"], ["step", "step"]];
-
-// What a slider has of a span: wider if its value lies beyond; its own where none is wanted.
-export function spanned(spec, span) {
-  if (!span) return spec;
-  const reached = typeof spec.value === "number" ? spec.value : span.low;
-  return { ...spec, ...span, low: Math.min(span.low, reached), high: Math.max(span.high, reached), meant: span };
-}
 
 // What is wrong with a span, or null.
 function fault({ low, high, step }, { log, integer }) {
@@ -22,7 +15,7 @@ function fault({ low, high, step }, { log, integer }) {
   return null;
 }
 
-// Resolves to a span, to undefined for the usual one, or to null when cancelled.
+// Resolves to a span, to an empty one for the usual range, or to null when cancelled.
 export function askSpan(node, name, spec, scale) {
   return new Promise((resolve) => {
     let found = null;
@@ -47,7 +40,7 @@ export function askSpan(node, name, spec, scale) {
     const dialog = make("dialog", { class: "nsx-dialog nsx-span", "aria-label": `Range and step of ${name}` }, make(
       "form", { on: { submit: set } }, make("strong", {}, `Slider of ${name}`),
       ...[...fields.values()].map(({ row }) => row), note,
-      make("div", { class: "nsx-dialog-buttons" }, button("Usual", () => close(undefined)), button("Cancel", () => close(null)),
+      make("div", { class: "nsx-dialog-buttons" }, button("Usual", () => close({})), button("Cancel", () => close(null)),
         make("button", { type: "submit", class: "nsx-button nsx-wide" }, "Set")),
     ));
     const close = (span) => {

@@ -246,9 +246,9 @@ function nameAndUnit(name) {
   return unit ? [what, unit] : [what];
 }
 
-// A line ends between words, not within a formula.
+// A line ends between words, not within a formula or a pair of numbers.
 function cellText(value) {
   if (typeof value === "number") return shown(Number(value.toPrecision(5)));
   return String(value ?? "").replaceAll(" - ", " − ").replace(/ ([−+]) /g, "\u00a0$1\u00a0")
-    .replace(/([<=>]|&[lg]t;) /g, "$1\u00a0").replaceAll(" →", "\u00a0→");
+    .replace(/([<=>]|&[lg]t;) /g, "$1\u00a0").replaceAll(" →", "\u00a0→").replace(/(\d), (?=\d)/g, "$1,\u00a0");
 }

@@ -17,6 +17,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from explorer.quantities import like_unit
 from explorer.systems import System
 from explorer.types import Plain
 from explorer.views.drawing.traces import Figure, Style, Trace
@@ -59,16 +60,21 @@ def label(name: str, *, dot: bool = False) -> str:
     """Return a name in mathematical notation: ``theta1`` -> θ<sub>1</sub>; with `dot` its rate.
 
     A symbol is a letter, a Greek name, or what has an underscore; any other word is a name, and
-    digits at its end belong to it.
+    digits at its end belong to it. A name that looks like a unit is a letter with an index: a mass
+    mH is never read as millihenry.
 
     >>> label("theta1")
     'θ<sub>1</sub>'
     >>> label("CBF1")
     'CBF1'
+    >>> label("mH")
+    'm<sub>H</sub>'
     """
     head = name.rstrip("0123456789")
     tail = name[len(head) :]
-    if len(head) > 1 and head not in _GREEK and "_" not in head:
+    if like_unit(head):
+        head = f"{head[0]}_{head[1:]}"
+    elif len(head) > 1 and head not in _GREEK and "_" not in head:
         head, tail = name, ""
     head, _, index = head.partition("_")
     head = _GREEK.get(head, head) + ("\u0307" if dot else "")
@@ -79,7 +85,7 @@ def label(name: str, *, dot: bool = False) -> str:
 
 @functools.lru_cache(1000)  # the words of a table are the same from picture to picture
 def prose(text: str) -> str:
-    """Return a sentence as markup, with its symbols in mathematical notation.
+    """Return a sentence as markup, with its symbols in mathematical notation; units stay units.
 
     >>> prose("u1 = 1; x_2 < 0")
     'u<sub>1</sub> = 1; x<sub>2</sub> &lt; 0'
@@ -87,7 +93,8 @@ def prose(text: str) -> str:
     'synthesis of CBF1'
     """
     escaped = html.escape(text, quote=False)
-    return _NAME.sub(lambda found: label(found[0]), escaped).replace("^2", "²")
+    words = _NAME.sub(lambda x: x[0] if like_unit(x[0]) else label(x[0]), escaped)
+    return words.replace("^2", "²")
 
 
 def time_title(system: System) -> str:
