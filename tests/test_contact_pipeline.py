@@ -169,5 +169,5 @@ def test_a_plan_inside_an_obstacle_has_a_replay_that_says_so():
     assert "starts inside an obstacle" in repr(run)
     ex.views.plan(deep)
     assert "the replay of interval 3 failed: 'ball' starts inside" in said(deep, run)
-    with pytest.raises(ex.BadValue, match="Interval 2 of the plan, .* no simulation begins"):
+    with pytest.raises(ex.BadValue, match=r"Interval 2 of the plan, .* no simulation begins"):
         deep.feedback()

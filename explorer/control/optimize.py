@@ -62,7 +62,9 @@ def optimize(
         name, and "modes", a name for each interval: a mode of a
         hybrid system, or what a contact
         does ("open", "closed" or "stick", "forward", "backward", and "bounce" for open since an
-        impact), a tuple for several contacts. Without them a homotopy finds the sequence. By
+        impact), a tuple for several contacts. Without them a homotopy finds the sequence;
+        with contacts, where none is solved at its end, it begins again with other sigmas, then at
+        up to three random points, the same ones each time. By
         default the states go straight to the target, where it is known.
     x0 : (n_x,) float, optional
         The start; by default that of the system.

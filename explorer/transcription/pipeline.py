@@ -2,7 +2,8 @@
 
 1. The homotopy of Scholtes (SIAM J. Optim. 11 (2001) 918, doi:10.1137/S1052623499361233) solves the
    program with all products below sigma, for a falling sigma.
-2. Its point tells the sequence of active sets.
+2. Its point tells the sequence of active sets. With contacts, where none is solved, the homotopy
+   begins again on another path (`explorer.transcription.paths`).
 3. On that sequence the program is smooth, and is solved to 1e-10; where it has no solution, slacks
    tell what cannot hold (elastic mode: Anitescu, Tseng and Wright, *Math. Program.* 110 (2007) 337,
    doi:10.1007/s10107-006-0005-4).
