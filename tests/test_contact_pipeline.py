@@ -17,7 +17,7 @@ from explorer.kernels.fesd.collocation import collocation
 from explorer.transcription import pipeline, solver
 from explorer.transcription.contact_program import extrapolated
 from explorer.transcription.contact_sets import OPEN, STICK, inside
-from explorer.transcription.paths import BETWEEN, Paths
+from explorer.transcription.paths import Paths
 from explorer.transcription.sequence import Change, Sequence
 from explorer.transcription.solver import Bounds
 from explorer.views.plan import said
@@ -148,7 +148,7 @@ def test_where_no_sequence_is_solved_the_search_goes_another_way(monkeypatch):
         assert len(calls) == failing + 1
         assert plan.ok, plan
         assert plan.objective == pytest.approx(once.objective, rel=1e-6)
-        assert sigmas.count(BETWEEN * first[0]) == 1
+        assert sigmas.count(once.pipeline.settings.other[0]) == 1
         assert sigmas.count(first[0]) == paths
 
 

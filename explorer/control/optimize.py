@@ -59,13 +59,11 @@ def optimize(
     guess : (intervals + 1, n_x) float, dict or Plan, optional
         States at the ends of the control intervals; or a dict of "x", "u" (intervals, n_u),
         "t_end", "unknowns", a value by name, "algebraic", a value or (intervals + 1,) values by
-        name, and "modes", a name for each interval: a mode of a
-        hybrid system, or what a contact
+        name, and "modes", a name for each interval: a mode of a hybrid system, or what a contact
         does ("open", "closed" or "stick", "forward", "backward", and "bounce" for open since an
-        impact), a tuple for several contacts. Without them a homotopy finds the sequence;
-        with contacts, where none is solved at its end, it begins again with other sigmas, then at
-        up to three random points, the same ones each time. By
-        default the states go straight to the target, where it is known.
+        impact), a tuple for several contacts. Without them a homotopy finds the sequence; with
+        contacts it begins again, with other sigmas and then at the same three random points, while
+        none is solved. By default the states go straight to the target, where it is known.
     x0 : (n_x,) float, optional
         The start; by default that of the system.
     starts : int

@@ -25,7 +25,6 @@ ASTRAY = 30  # a factor by which the objective does not rise from one sigma to t
 CLOSER = 1.5  # a factor between two sigmas that is no longer made smaller
 SHORTEST = 0.1  # of a mean element with contacts, during the homotopy
 RESTARTS = 4  # other paths, where the first one ends without a solution
-BETWEEN = 10**0.5  # times sigma: another path from the same guess
 
 
 class Paths(Search):
@@ -117,7 +116,7 @@ class Paths(Search):
 
     def again(self, point: Point, sequence: Sequence, p: np.ndarray) -> bool:
         """Whether the homotopy met all constraints, but its last sequence is not solved either."""
-        if self.elastic or not self.reached or not self.settings.more:
+        if self.elastic or not self.reached or not self.settings.other:
             return False
         return not self.quick(self.first.program, point.w, sequence, p).ok
 
@@ -128,10 +127,9 @@ class Paths(Search):
         other paths end at another sequence.
         """
         sigmas, rng = self.settings.sigmas, np.random.default_rng(0)
-        between = (*(BETWEEN * sigma for sigma in sigmas), sigmas[-1])
         for k in range(RESTARTS):
             begin = shaken(self.first.program, w, rng) if k else w
-            point = self.homotopy(begin, p, sigmas if k else between)
+            point = self.homotopy(begin, p, sigmas if k else self.settings.other)
             if self.reached:
                 plan, *_ = self.tightened(point, self.sequence(point.w, p), p)
                 if plan is not None:
