@@ -72,8 +72,9 @@ def pipeline(
         )
         kept[key] = _solvers(task, costs, grid, limits, max_iter, elastic)
     if isinstance(task.system, MechanicalSystem):
-        contacts = {"sigmas": SIGMAS, "more": MORE, "other": OTHER}
-        settings = dataclasses.replace(settings, **contacts, effort=EFFORT)
+        settings = dataclasses.replace(
+            settings, sigmas=SIGMAS, more=MORE, other=OTHER, effort=EFFORT
+        )
     search = Pipeline(*kept[key], settings)
     search.start_mode = getattr(task.system, "start_mode", 0)
     search.elastic = elastic
