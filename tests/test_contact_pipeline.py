@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 
 import casadi as ca
@@ -16,8 +17,10 @@ from explorer.kernels.fesd.collocation import collocation
 from explorer.transcription import pipeline, solver
 from explorer.transcription.contact_program import extrapolated
 from explorer.transcription.contact_sets import OPEN, STICK, inside
+from explorer.transcription.paths import Paths
 from explorer.transcription.sequence import Change, Sequence
 from explorer.transcription.solver import Bounds
+from explorer.views.plan import said
 
 
 @functools.cache
@@ -112,3 +115,59 @@ def test_a_search_that_ends_at_its_limit_says_so(monkeypatch):
     plan = ex.optimize(task, progress=False)
     assert plan.ok, plan
     assert plan.objective == pytest.approx(32 / 27, rel=1e-6)  # u = 8/9 until the impact at 1.5 s
+
+
+def refused(count, monkeypatch):
+    """Let the first solves on a sequence fail; return a list that has an entry for each."""
+    solve, calls = Paths.quick, []
+
+    def quick(self, *given):
+        plan = solve(self, *given)
+        calls.append(plan.ok)
+        if len(calls) > count:
+            return plan
+        return dataclasses.replace(plan, point=dataclasses.replace(plan.point, ok=False))
+
+    monkeypatch.setattr(Paths, "quick", quick)
+    return calls
+
+
+def test_where_no_sequence_is_solved_the_search_goes_another_way(monkeypatch):
+    """Other sigmas from the same guess, then random points; a plan found at once stays the same."""
+    once = bounced()
+    sigmas = [line["sigma"] for line in once.log if line["stage"] == "homotopy"]
+    first, more = once.pipeline.settings.sigmas, once.pipeline.settings.more
+    assert sigmas[: len(first)] == [*first]
+    assert max(sigmas[len(first) :], default=0) <= first[1]  # no other path
+    for paths in (1, 2):
+        failing = paths * len(more) + 1  # the last sequence of the first path is tried, too
+        with monkeypatch.context() as patch:
+            calls = refused(failing, patch)
+            plan = ex.optimize(once.task, progress=False)
+        sigmas = [line["sigma"] for line in plan.log if line["stage"] == "homotopy"]
+        assert len(calls) == failing + 1
+        assert plan.ok, plan
+        assert plan.objective == pytest.approx(once.objective, rel=1e-6)
+        assert sigmas.count(once.pipeline.settings.other[0]) == 1
+        assert sigmas.count(first[0]) == paths
+
+
+def test_a_plan_inside_an_obstacle_has_a_replay_that_says_so():
+    """Its interval cannot begin: an infinite defect and the reason, in pictures too."""
+    plan = bounced()
+    w = plan.outcome.w.copy()
+    of = plan.outcome.program.of["x"]
+    w[of[1, ..., 0]] = -0.1  # m
+    outcome = dataclasses.replace(plan.outcome, w=w, status="not converged")
+    deep = dataclasses.replace(plan, outcome=outcome, status="not converged")
+    run = deep.replay()
+    assert np.isinf(run.defect)
+    assert np.isinf(deep.defect)
+    assert [*run.failed] == [2]
+    assert np.isnan(run.defects[2]).all()
+    assert np.isfinite(run.defects[[0, 1, 3]]).all()
+    assert "starts inside an obstacle" in repr(run)
+    ex.views.plan(deep)
+    assert "the replay of interval 3 failed: 'ball' starts inside" in said(deep, run)
+    with pytest.raises(ex.BadValue, match=r"Interval 2 of the plan, .* no simulation begins"):
+        deep.feedback()

@@ -25,6 +25,7 @@ __all__ = ["pipeline"]
 
 # with contacts: a coarse sigma tells the sequence, and the smooth program does the rest
 SIGMAS, MORE = (1.0, 1e-1, 1e-2, 1e-3), (1e-4, 1e-5)
+OTHER = (3.0, 0.3, 3e-2, 3e-3, 1e-3)  # between those, where they lead to no solution
 FEW = 10  # sequences that are tried to find what cannot hold
 ENOUGH, BESIDE = 150, 60  # iterations of a smooth program with contacts, and beside a plan
 LONG = 400  # iterations of one sigma with contacts; without a limit a solve has gone astray
@@ -71,7 +72,9 @@ def pipeline(
         )
         kept[key] = _solvers(task, costs, grid, limits, max_iter, elastic)
     if isinstance(task.system, MechanicalSystem):
-        settings = dataclasses.replace(settings, sigmas=SIGMAS, more=MORE, effort=EFFORT)
+        settings = dataclasses.replace(
+            settings, sigmas=SIGMAS, more=MORE, other=OTHER, effort=EFFORT
+        )
     search = Pipeline(*kept[key], settings)
     search.start_mode = getattr(task.system, "start_mode", 0)
     search.elastic = elastic

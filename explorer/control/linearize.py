@@ -164,12 +164,15 @@ def _quotients(plan: Solved, exact: Exact, k: int, length: float, mode: int | No
             moved = at.copy()
             moved[j] += sign * size
             values = plan.rho | dict(zip(names, moved[len(x) :].tolist(), strict=True))
-            run, why = exact(float(plan.t[k]), length, moved[: len(x)], mode, values)
+            what = (
+                f"Interval {k} of the plan, from {quantity(plan.t[k], 's')}, cannot be linearised:"
+            )
+            try:
+                run, why = exact(float(plan.t[k]), length, moved[: len(x)], mode, values)
+            except BadValue as error:
+                raise BadValue(f"{what} no simulation begins. {error}") from error
             if run.t[-1] < (1 - 1e-3) * length:
-                raise BadValue(
-                    f"Interval {k} of the plan, from {quantity(plan.t[k], 's')}, cannot be "
-                    f"linearised: beside the plan its simulation stops. {why}"
-                )
+                raise BadValue(f"{what} its simulation stops. {why}")
             ends.append(exact.rows(run)[-1])
         columns.append((ends[0] - ends[1]) / (2 * size))
     S = np.column_stack(columns)

@@ -26,7 +26,7 @@ from explorer.transcription.halt import watched
 from explorer.transcription.outcome import SOLVED, Outcome, Settings
 from explorer.transcription.pipeline import Pipeline
 from explorer.transcription.polish import polish
-from explorer.transcription.program import Program
+from explorer.transcription.shaken import shaken
 from explorer.transcription.solver import Halted
 from explorer.types import Reals
 
@@ -59,11 +59,11 @@ def optimize(
     guess : (intervals + 1, n_x) float, dict or Plan, optional
         States at the ends of the control intervals; or a dict of "x", "u" (intervals, n_u),
         "t_end", "unknowns", a value by name, "algebraic", a value or (intervals + 1,) values by
-        name, and "modes", a name for each interval: a mode of a
-        hybrid system, or what a contact
+        name, and "modes", a name for each interval: a mode of a hybrid system, or what a contact
         does ("open", "closed" or "stick", "forward", "backward", and "bounce" for open since an
-        impact), a tuple for several contacts. Without them a homotopy finds the sequence. By
-        default the states go straight to the target, where it is known.
+        impact), a tuple for several contacts. Without them a homotopy finds the sequence; with
+        contacts it begins again, with other sigmas and then at the same three random points, while
+        none is solved. By default the states go straight to the target, where it is known.
     x0 : (n_x,) float, optional
         The start; by default that of the system.
     starts : int
@@ -124,7 +124,7 @@ def optimize(
     best: Outcome | None = None
     with watched(limit, told=search.heard) as watch:
         for k in range(starts):
-            outcome = search(w if k == 0 else _random(task, program, w, rng), p)
+            outcome = search(w if k == 0 else shaken(program, w, rng), p)
             best = outcome if best is None else _better(best, outcome)
             if watch.why:
                 break
@@ -202,22 +202,3 @@ def _better(one: Outcome, other: Outcome) -> Outcome:
     if len(solved) == 2:
         return min(solved, key=lambda o: rank(o)[1])
     return min((one, other), key=rank)
-
-
-def _random(
-    task: OptimalControlProblem, program: Program, w: np.ndarray, rng: np.random.Generator
-) -> np.ndarray:
-    """Return a random point: states around the guess, controls and unknowns within their bounds."""
-    of, low, high = program.of, program.low, program.high
-    out = w.copy()
-    unknown = of["unknown"]
-    out[unknown] = rng.uniform(low[unknown], high[unknown])
-    x = w[of["x"]]
-    spread = np.maximum(np.ptp(x.reshape(-1, x.shape[-1]), axis=0), 1.0)
-    out[of["x"]] = x + 0.5 * spread * rng.standard_normal(x.shape)
-    u = of["u"]
-    free = ~np.isfinite(high[u] - low[u])
-    scale = np.where(free, 1.0, high[u] - low[u])
-    begin = np.where(free, w[u] - 0.5, low[u])
-    out[u] = begin + scale * rng.random(u.shape)
-    return np.clip(out, low, high)

@@ -18,7 +18,7 @@ from explorer.control.algebraic import Relation
 from explorer.control.guards import lifted
 from explorer.control.states import rows_of, start_of
 from explorer.dispatch.simulate import simulate
-from explorer.errors import BadValue, ModelWarning, SchemeWarning, StepFailed
+from explorer.errors import BadModel, BadValue, ModelWarning, SchemeWarning, StepFailed
 from explorer.parameters import Param
 from explorer.quantities import quantity
 from explorer.reformulations.filippov import obstacle
@@ -254,6 +254,11 @@ class Exact:
             Of a hybrid system.
         values : mapping of str to float
             Parameters and controls.
+
+        Raises
+        ------
+        BadValue
+            If the run cannot begin, such as inside an obstacle.
         """
         copy = self.copy
         start = copy.modes[mode] if isinstance(copy, HybridSystem) and mode is not None else None
@@ -268,6 +273,9 @@ class Exact:
                 return run, ""
             except StepFailed as error:
                 return cast(Solution, error.solution), str(error)
+            except BadModel as error:
+                # the problem is accepted, so it is the state: that of a plan may violate a gap
+                raise BadValue(str(error)) from error
 
 
 def _ends(t: np.ndarray, x: np.ndarray, length: float) -> np.ndarray:

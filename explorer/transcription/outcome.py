@@ -27,6 +27,8 @@ class Settings:
         The bounds of the products, in order.
     more : tuple of float
         The bounds that follow while no sequence that was read from a point has a solution.
+    other : tuple of float
+        The bounds of another path, where the first one ends without a solution; empty: none.
     even : float
         Weight of unequal elements during the homotopy.
     most : int
@@ -38,6 +40,7 @@ class Settings:
 
     sigmas: tuple[float, ...] = (1.0, 1e-2, 1e-4, 1e-6)
     more: tuple[float, ...] = ()
+    other: tuple[float, ...] = ()
     even: float = 1e-2
     most: int = 60
     effort: float = np.inf

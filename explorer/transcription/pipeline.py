@@ -2,7 +2,8 @@
 
 1. The homotopy of Scholtes (SIAM J. Optim. 11 (2001) 918, doi:10.1137/S1052623499361233) solves the
    program with all products below sigma, for a falling sigma.
-2. Its point tells the sequence of active sets.
+2. Its point tells the sequence of active sets. With contacts, where none is solved, the homotopy
+   begins again on another path (`explorer.transcription.paths`).
 3. On that sequence the program is smooth, and is solved to 1e-10; where it has no solution, slacks
    tell what cannot hold (elastic mode: Anitescu, Tseng and Wright, *Math. Program.* 110 (2007) 337,
    doi:10.1007/s10107-006-0005-4).
@@ -16,13 +17,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from explorer.transcription.active_set import moved, open_ends, signs_of
+from explorer.transcription.active_set import moved
 from explorer.transcription.contact_formulas import ContactFormulas
-from explorer.transcription.contact_sets import inside
-from explorer.transcription.grid import ASKED
 from explorer.transcription.halt import why
-from explorer.transcription.horizon import carried, restrict
-from explorer.transcription.layout import ends, lengths
+from explorer.transcription.horizon import carried
 from explorer.transcription.neighbours import (
     MOST,
     Biactive,
@@ -30,11 +28,10 @@ from explorer.transcription.neighbours import (
     elsewhere,
     neighbours,
     shifted,
-    without_idle,
 )
 from explorer.transcription.outcome import SOLVED, Outcome
+from explorer.transcription.paths import Paths
 from explorer.transcription.polish import (
-    CLOSED,
     PENALTY,
     Polished,
     at_bounds,
@@ -44,22 +41,18 @@ from explorer.transcription.polish import (
     ties,
 )
 from explorer.transcription.program import Program
-from explorer.transcription.search import Search
-from explorer.transcription.sequence import Sequence, read
-from explorer.transcription.solver import Bounds, Halted, Point
+from explorer.transcription.sequence import Sequence
+from explorer.transcription.solver import Halted
 
 __all__ = ["Pipeline"]
 
 BETTER = 1e-8  # relative: a lower objective
-ASTRAY = 30  # a factor by which the objective does not rise from one sigma to the next
-CLOSER = 1.5  # a factor between two sigmas that is no longer made smaller
-SHORTEST = 0.1  # of a mean element with contacts, during the homotopy
 TRIES = 2  # budgets of a search beside a sequence that is not solved
 ANYWAY = 300  # iterations of a search beside a plan, however few the homotopy took
 SAME = 1e-6  # relative: what two discretisations of one solution may differ by
 
 
-class Pipeline(Search):
+class Pipeline(Paths):
     """Solves one problem, for any start, parameters and guess."""
 
     def __call__(self, w: np.ndarray, p: np.ndarray) -> Outcome:
@@ -104,24 +97,15 @@ class Pipeline(Search):
                 return self.relaxed(point, p, status, "switches are not located")
         else:
             sequence = self.sequence(point.w, p)
-        for sigma in self.settings.more:
-            plan = self.quick(program, point.w, sequence, p)
-            if plan.ok:
-                return self.improved(plan, plan.parameters, wide=True)
-            point = self.homotopy(point.w, p, (sigma,))
-            sequence = self.sequence(point.w, p)
+        plan, point, sequence = self.tightened(point, sequence, p)
+        if plan is None and self.again(point, sequence, p):
+            plan = self.restarted(w, p)
+        if plan is not None:
+            return self.improved(plan, plan.parameters, wide=True)
         outcome = self.refine(program, point.w, sequence, p)
         if outcome.status == "not converged" and self.reached:
             return self.relaxed(point, p, outcome.status, "no sequence of active sets is solved")
         return outcome
-
-    def quick(self, source: Program, w: np.ndarray, sequence: Sequence, p: np.ndarray) -> Polished:
-        """Return the solution on a sequence without slacks."""
-        p = p.copy()
-        p[-2], p[-1] = 0.0, PENALTY
-        plan = polish(self.smooth, source, w, sequence, p, kind="homotopy", elastic=False)
-        self.note("polish", plan.point, plan.cost, changes=len(plan.sequence.changes))
-        return self.solved(plan)
 
     def known(self, w: np.ndarray, p: np.ndarray) -> Outcome:
         """Search among sequences, beginning with that of the guess or the mode of the start."""
@@ -132,74 +116,6 @@ class Pipeline(Search):
         first = polish(self.smooth, program, w, sequence, p, kind="homotopy", uniform=True)
         self.note("first modes", first.point, first.cost, changes=len(sequence.changes))
         return self.refine(first.program, first.point.w, first.sequence, p)
-
-    # -- 1: homotopy ----------------------------------------------------------------------------
-
-    def homotopy(
-        self, w: np.ndarray, p: np.ndarray, sigmas: tuple[float, ...] | None = None
-    ) -> Point:
-        """Return the point of the smallest sigma."""
-        program, solver = self.first.program, self.first
-        p = p.copy()
-        p[-2], p[-1] = self.settings.even, PENALTY
-        sigmas = sigmas or self.settings.sigmas
-        sigmas = sigmas if program.formulas.n_c else sigmas[:1]
-        contacts = isinstance(program.formulas, ContactFormulas)
-        elastic, point, last, dear = self.elastic, None, 0.0, np.inf
-        todo = list(sigmas)
-        while todo:
-            sigma = todo.pop(0)
-            bounds = Bounds.of(program)
-            bounds.row_high[program.rows["product"]] = sigma
-            if contacts:
-                # in an element of no length a force would be an impulse that nothing limits
-                least = SHORTEST * program.grid.usual / program.of["h"].size
-                bounds.low[program.of["h"]] = least
-            bounds.row_low[program.rows["tied"]] = bounds.row_high[program.rows["tied"]] = 0.0
-            if elastic:
-                bounds = open_ends(program, bounds)
-            restrict(program, bounds, w, p)
-            self.now = f"homotopy, sigma = {sigma:g}"
-            point = solver("homotopy", w, p, bounds, dear=dear)
-            if not point.ok and contacts and last > CLOSER * sigma:
-                # the solver has gone astray: from the last solution to a sigma that is nearer
-                self.note("homotopy", point, float(program.costs(point.w, p)), sigma=sigma)
-                todo = [float(np.sqrt(last * sigma)), sigma, *todo]
-                continue
-            if not point.ok and not elastic:
-                elastic = True
-                point = solver(
-                    "homotopy", w, p, restrict(program, open_ends(program, bounds), w, p)
-                )
-            last, dear = sigma, ASTRAY * (1 + abs(point.f)) if contacts else np.inf
-            w = point.w
-            slack = max((w[program.of[k]].max(initial=0.0) for k in ASKED), default=0.0)
-            elastic = elastic and slack > CLOSED
-            self.reached = point.ok and not slack > CLOSED
-            self.note("homotopy", point, float(program.costs(w, p)), sigma=sigma, slack=slack)
-        assert point is not None
-        return point
-
-    def relaxed(self, point: Point, p: np.ndarray, status: str, why: str) -> Outcome:
-        """Return the end of the homotopy as it is: nothing was polished."""
-        text = f"complementarity to {self.settings.sigmas[-1]:.0e}; {why}"
-        return Outcome(self.first.program, point.w, p, status, None, point, [], text, self.log)
-
-    # -- 2: sequence ----------------------------------------------------------------------------
-
-    def sequence(self, w: np.ndarray, p: np.ndarray) -> Sequence:
-        """Return the sequence of a point of the homotopy."""
-        program, most = self.first.program, self.first.program.grid.elements
-        h = lengths(program, w)
-        short = 1e-3 * float(h.sum()) / len(h)
-        t_0 = float(w[program.of["t_0"]])
-        sequence = read(signs_of(program, w, p), h, short, t_0)
-        if isinstance(program.formulas, ContactFormulas):
-            return inside(sequence, most, ends(program, w))
-        if program.formulas.cells is None:
-            sequence = without_idle(program, w, p, sequence)
-        single = sequence.single().inside(most)
-        return single if single.crowd() <= most else sequence
 
     # -- 3 and 4 --------------------------------------------------------------------------------
 
