@@ -54,9 +54,9 @@ def held(run: Solution, allowed: float) -> list[Check]:
     off = float(apart[row, c] / ranges(run, row)[c])
     words = (
         f"{system.contacts[c].name!r} pushes with {quantity(run.lam[row, c], 'N', 3)} at t = "
-        f"{quantity(run.t[row], 's', 4)}, where its gap is {quantity(apart[row, c], 'm', 3)}: a gap "
-        "must change continuously with t and q. If it has cases, let their values agree where they "
-        "meet."
+        f"{quantity(run.t[row], 's', 4)}, where its gap is {quantity(apart[row, c], 'm', 3)}: a "
+        "gap must change continuously with t and q. If it has cases, let their values agree where "
+        "they meet."
     )
     return [Check("held contacts", off, allowed, "", words)]
 
