@@ -17,6 +17,7 @@ __all__ = ["TOLERATED", "changes", "drift", "penetration", "ranges"]
 
 TOLERATED = 0.05  # of the motion, where the user sets a step and no tolerance
 _ROUND_OFF = 1e-12
+_ACROSS = 0.01
 
 
 def penetration(solution: Solution, allowed: float = TOLERATED) -> list[Check]:
@@ -65,6 +66,17 @@ def ranges(solution: Solution, row: int) -> np.ndarray:
     return np.asarray(opened + np.abs(normals) @ travel)
 
 
+def _travel(solution: Solution) -> np.ndarray:
+    """Return how far each coordinate travels, (n,), at least _ACROSS of what others of its unit do.
+
+    What a constraint holds at rest moves by nothing but its violation.
+    """
+    travel = np.ptp(solution.q, axis=0)
+    units = np.array(solution.system.units)
+    least = [travel[units == unit].max() for unit in units]
+    return np.asarray(np.maximum(travel, _ACROSS * np.array(least)))
+
+
 def drift(
     solution: Solution,
     allowed: float = TOLERATED,
@@ -76,7 +88,7 @@ def drift(
     with np.errstate(all="ignore"):
         phi = np.where(solution.constraints.holds, np.abs(solution.phi), 0.0)
         off, row = phi.max(axis=0), int(phi.max(axis=1).argmax())
-        motion = np.abs(gradients(solution, row)[1]) @ np.ptp(solution.q, axis=0)
+        motion = np.abs(gradients(solution, row)[1]) @ _travel(solution)
         parts = np.where(
             off > _ROUND_OFF * (1 + np.abs(solution.q).max()), off / np.maximum(motion, 1e-300), 0.0
         )
