@@ -301,3 +301,29 @@ def test_figures_of_a_circuit_are_its_defects_beside_their_terms():
         run.q[free] = -defect
         most = max(np.abs(run.q[1:, 0]).max(), h * gamma * run.lam[flows, 0])
         assert run.certificate["laws"].value == pytest.approx(defect / most, rel=1e-3)
+
+
+def test_a_contact_that_pushes_across_a_gap_that_jumped_is_no_plain_success():
+    step = ex.MechanicalSystem(
+        "step", q="x y", mass=[[1, 0], [0, 1]], force=["0", "-9.81"],
+        contacts=[ex.Contact("y - Piecewise((0, x < 1), (-0.3, True))", e=0.2, name="stair")],
+        start={"q": [0, 0.5], "v": [2, 0], "t_end": 1.2},
+    )  # fmt: skip
+    run = ex.simulate(step, "EventDriven")
+    assert run.certificate["held contacts"].value > 0.1
+    assert any("pushes with 9.81 N" in words for words in run.cautions)
+    run = ex.simulate(step, "EventDriven", t_end=0.4)
+    assert run.certificate["held contacts"].value == 0.0
+    assert run.certificate.ok
+
+
+def test_a_constraint_that_holds_a_direction_at_rest_is_measured_beside_the_motion_across_it():
+    rail = ex.MechanicalSystem(
+        "rail", q="x y", mass=[[1, 0], [0, 1]], force=["5*cos(3*t)", "-9.81"], units="m",
+        constraints=["y"], start={"q": [0, 0], "v": [0, 0], "t_end": 3.0},
+    )  # fmt: skip
+    run = ex.simulate(rail, ex.EventDriven(formulation="penalty"))
+    assert 0 < np.abs(run.phi).max() < 1e-7  # weight / (alpha omega^2)
+    assert run.certificate.ok
+    run = ex.simulate(rail, ex.EventDriven(formulation="penalty", alpha=1e3))
+    assert any("is violated by" in words for words in run.cautions)

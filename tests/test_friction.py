@@ -254,3 +254,26 @@ def test_friction_is_displayed_saved_and_loaded(tmp_path):
     assert "friction" in ex.views.friction(sol).layout.yaxis.title.text
     with pytest.raises(NotApplicable, match="draws friction"):
         ex.views.friction(ex.simulate(models["bouncing_ball"](), TIGHT))
+
+
+@pytest.mark.parametrize(("rough", "held"), [((0.0, 0.5), 1.8), ((0.5, 0.0), 2.2)])
+def test_feet_of_one_body_begin_to_slide_together(rough, held):
+    """A foot without friction is kept still by the other one, and follows it.
+
+    With one rough foot at height -h below the centre and feet at -b and b, the rough one carries
+    N = g cos(a) / (2 -+ mu h / b), and slides from tan(a) = mu / (2 -+ mu h / b) on.
+    """
+    turn = "0.2*(1 - cos(a)) - 0.2 + y"
+    tilted = MechanicalSystem(
+        "slab", q="x y a", params={"l": 0.5, "r": 0.5}, mass=np.diag([1, 1, 0.1]).tolist(),
+        force=[f"{G}*sin(t/20)", f"-{G}*cos(t/20)", 0], start={"q": [0, 0.2, 0], "t_end": 10},
+        contacts=[Contact(f"{turn} - 0.5*sin(a)", e=0, mu="l", slip="v_x + v_a/5", name="left"),
+                  Contact(f"{turn} + 0.5*sin(a)", e=0, mu="r", slip="v_x + v_a/5", name="right")],
+    )  # fmt: skip
+    run = ex.simulate(tilted, TIGHT, l=rough[0], r=rough[1])
+    slips = [event.t for event in run.events if event.kind == "slips"]
+    begin, share = 20 * np.arctan(0.5 / held), 0.5 / held
+    assert slips == [pytest.approx(begin, abs=1e-9)]
+    gone = 20 * (np.cos(begin / 20) - np.cos(0.5))
+    gone -= share * 20 * (np.sin(0.5) - np.sin(begin / 20))
+    assert run.v[-1, 0] == pytest.approx(G * gone, rel=1e-6)

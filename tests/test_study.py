@@ -355,7 +355,7 @@ def test_newton_halves_its_step_until_the_residual_falls(start):
     """
     jump = ex.HybridSystem(
         "jump", x="u", modes={"on": ["0"]}, start={"x": [start], "t_end": 1},
-        guards=[{"mode": "on", "r": "t - 0.5", "direction": 1, "reset": ["u - atan(u)"],
+        guards=[{"mode": "on", "r": "sin(2*pi*t)", "direction": -1, "reset": ["u - atan(u)"],
                  "to": "on", "name": "tick", "when": "1"}],
     )  # fmt: skip
     cycle = limit_cycle(jump, period=1.0)
@@ -396,3 +396,41 @@ def test_a_study_refuses_in_a_sentence_what_it_cannot_study(name):
     for nonsense in ("nonsense", object(), [1]) if given else ():
         with pytest.raises(ex.ExplorerError, match=r"\.$"):
             study(*[nonsense] * len(given), **dict.fromkeys(named, nonsense))
+
+
+# -- a period of another motion --------------------------------------------------------------------
+
+
+def test_a_period_that_is_not_that_of_the_drive_is_no_period():
+    """Each return began at phase 0 again: a cycle, and exponents, of a motion that does not exist."""
+    driven = ex.MechanicalSystem(
+        "driven", q="x", params={"F": 1.0, "w": 1.3, "d": 0.2}, mass=1,
+        force=["-x - d*v_x + F*sin(w*t)"], contacts=[ex.Contact("x + 0.8", e=0.6, name="wall")],
+        start={"q": [0], "v": [0], "t_end": 20},
+    )  # fmt: skip
+    section = ex.study.Section(period=2.0)
+    over = {"q0.x": [-0.5, 0.5], "v0.x": [-1, 1]}
+    says = r"not the same after period = (1|2) s(.|\n)* period 2\*pi/w = 4.8332195 s"
+    for ask in (
+        lambda: limit_cycle(driven, period=1.0),
+        lambda: ex.study.lyapunov(driven, period=1.0),
+        lambda: ex.study.attractors(driven, over=over, section=section, samples=4),
+        lambda: ex.study.orbit_diagram(driven, over={"w": [1, 1.2]}, section=section),
+    ):
+        with pytest.raises(ex.BadValue, match="not the same after"):
+            ask()
+    with pytest.raises(ex.BadValue, match=says):
+        limit_cycle(driven, period=1.0)
+    for period in ("4*pi/w", 4.8332195):  # a multiple; typed with eight digits
+        ReturnMap(driven, period=period)
+    ReturnMap(driven, period=1.0, rho={"F": 0.0})  # nothing drives it
+
+
+def test_friction_that_changes_with_time_makes_a_system_driven():
+    belt = ex.MechanicalSystem(
+        "belt", q="x y", mass=[[1, 0], [0, 1]], force=["-x", "-9.81"],
+        contacts=[ex.Contact("y", e=0, mu="0.3 + 0.1*sin(2*t)", slip="v_x - 0.5", name="belt")],
+        start={"q": [0.5, 0], "v": [0, 0], "t_end": 20},
+    )  # fmt: skip
+    with pytest.raises(ex.BadModel, match="depends on t, so a return to 'belt' has another phase"):
+        limit_cycle(belt, section="belt")

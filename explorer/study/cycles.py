@@ -22,6 +22,7 @@ from explorer.results.solution import Solution
 from explorer.schemes.event_driven import EventDriven
 from explorer.study.arclength import Evaluation, Node, correct, tangent
 from explorer.study.cycle_tests import shorter, tests
+from explorer.study.forcing import check_period
 from explorer.study.near_misses import Miss, NearMisses
 from explorer.study.trace import Options, Special, other_side
 from explorer.systems import HybridSystem, System
@@ -144,6 +145,8 @@ class Cycles:
         T = float(u[self.n]) if self.period is None else self._of_rho(self.period)
         if not T > 0:
             raise BadValue(f"The period T = {T:g} s is not positive.")
+        if self.period is not None:
+            check_period(self.system, T, dict(zip(self.system.parameters, self.rho, strict=True)))
         return u[: self.n], T
 
     def _shoot(self, x: np.ndarray, T: float, slopes: bool = True) -> Solution:

@@ -25,7 +25,7 @@ from explorer.schemes.event_driven import EventDriven
 from explorer.study import study
 from explorer.study.asked import Chosen
 from explorer.study.exponents import BATCHES, Exponents, batch_errors, whole
-from explorer.study.forcing import depends_on_time
+from explorer.study.forcing import check_period, depends_on_time
 from explorer.systems import HybridSystem, System
 from explorer.systems.expressions import expression
 from explorer.types import Numbers, Reals, Value
@@ -235,4 +235,6 @@ def _interval(system: System, period: Value | None, values: list[float]) -> floa
     formula = expression(period, system.symbols(state=False), "period")
     at = dict(zip(system.parameters, values, strict=True))
     value = sp.N(formula.xreplace({sp.Symbol(k): sp.Float(v) for k, v in at.items()}))
-    return number(value, "period", "s", positive=True)
+    span = number(value, "period", "s", positive=True)
+    check_period(system, span, at)
+    return span

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 
+import numpy as np
 import sympy as sp
 
 from explorer.derivatives.question import event_names
 from explorer.errors import BadValue
+from explorer.quantities import number
 from explorer.study.section import Section
 from explorer.systems import (
     FirstOrderSystem,
@@ -18,15 +20,96 @@ from explorer.systems import (
     StepSystem,
     System,
 )
+from explorer.systems.expressions import expression
 
-__all__ = ["depends_on_time", "forcing_period", "usual_section"]
+__all__ = [
+    "check_period",
+    "check_section",
+    "depends_on_time",
+    "forcing_period",
+    "usual_section",
+]
 
 _WAVES = (sp.sin, sp.cos, sp.tan)
+_LOOKED_AT = 31  # times of a period, each at another state
+_ROUND_OFF = 1e-12
+_SAME = 1e-6  # of what a formula varies by: a period that was typed with seven digits will do
 
 
 def depends_on_time(system: System) -> bool:
     """Whether the time stands in the equations of a system."""
     return any(system.t in f.free_symbols for f in _formulas(system))
+
+
+def check_period(system: System, period: float, values: Mapping[str, float]) -> None:
+    """Refuse a period after which the equations of a driven system are not what they were.
+
+    A state that comes back after another time belongs to no cycle. Looked at are all formulas in
+    which the time stands, at states of the size of the start.
+
+    Parameters
+    ----------
+    period : in s
+    values : of the parameters by name
+
+    Raises
+    ------
+    BadValue
+    """
+    if system.discrete:
+        return
+    natives = system.made.get("driven")
+    if natives is None:
+        natives = system.made["driven"] = [*_driven(system)]
+    rho = [values[k] for k in system.parameters]
+    t = period * (np.arange(_LOOKED_AT) + 0.1234567) / _LOOKED_AT
+    for f, count in natives:
+        x = [np.sin((2.3 + k) * np.arange(_LOOKED_AT) + 1.0 + k) for k in range(count)]
+        with np.errstate(all="ignore"):
+            now, then, still = (
+                np.broadcast_to(np.asarray(f(at, *rho, *x), float), t.shape)
+                for at in (t, t + period, np.full_like(t, t[0]))
+            )
+        off, varies = np.abs(then - now), np.abs(now - still)
+        known_at = np.isfinite(off) & np.isfinite(varies)
+        allowed = _SAME * varies[known_at].max(initial=0.0) + _ROUND_OFF * np.abs(now)
+        if not (off > allowed)[known_at].any():
+            continue
+        known = forcing_period(system)
+        means = "Give the period of what drives it, or a whole multiple."
+        if known is not None:
+            means = f"It is driven with the period {known} = {number(_at(known, values), 8)} s."
+        raise BadValue(
+            f"'{system.name}' depends on t, and its equations are not the same after "
+            f"period = {number(period, 8)} s, so no motion repeats with it. {means}"
+        )
+
+
+def check_section(system: System, section: Section, rho: Sequence[float]) -> None:
+    """Refuse a section by a period with which the equations do not repeat; see `check_period`.
+
+    Raises
+    ------
+    BadValue
+    """
+    if section.period is None or system.discrete:
+        return
+    values = dict(zip(system.parameters, rho, strict=True))
+    formula = expression(section.period, system.symbols(state=False), "period")
+    check_period(system, _at(formula, values), values)
+
+
+def _driven(system: System) -> Iterator[tuple[Callable[..., object], int]]:
+    """Yield the formulas in which the time stands, of it, the parameters and so many more."""
+    rho = [sp.Symbol(k) for k in system.parameters]
+    for formula in _formulas(system):
+        if system.t in formula.free_symbols:
+            others = sorted(formula.free_symbols - {system.t, *rho}, key=str)
+            yield sp.lambdify([system.t, *rho, *others], formula, "numpy"), len(others)
+
+
+def _at(formula: sp.Expr, values: Mapping[str, float]) -> float:
+    return float(sp.N(formula.xreplace({sp.Symbol(k): sp.Float(v) for k, v in values.items()})))
 
 
 def forcing_period(system: System) -> sp.Expr | None:
@@ -94,7 +177,7 @@ def _formulas(system: System) -> Iterator[sp.Expr]:
     if isinstance(system, HybridSystem):
         found += [f for mode in system.modes for f in mode.flow]
         for g in system.guards:
-            found += [g.r, *g.reset, *g.conditions]
+            found += [g.r, *g.reset, *g.conditions, *(() if g.when is None else (g.when,))]
     elif isinstance(system, StepSystem):
         found += [*system.f, *(s.c for s in system.switches)]
     elif isinstance(system, FirstOrderSystem):
@@ -102,7 +185,9 @@ def _formulas(system: System) -> Iterator[sp.Expr]:
     else:
         assert isinstance(system, MechanicalSystem | LinearMechanicalSystem)
         found += [*system.mass, *system.force]
-        found += [f for c in system.contacts for f in (c.gap, *c.slips)]
+        found += [
+            f for c in system.contacts for f in (c.gap, *c.slips, c.mu, c.mu_s) if f is not None
+        ]
         found += [f for c in system.constraints for f in (c.phi, c.when) if f is not None]
         found += [f for c in system.contacts for f in dict(c.reset or {}).values()]
     yield from (sp.sympify(f) for f in found)

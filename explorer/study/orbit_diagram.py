@@ -19,6 +19,7 @@ from explorer.dispatch.choose import choose, numbers_of
 from explorer.errors import BadValue, suggest
 from explorer.study import study
 from explorer.study.asked import Chosen
+from explorer.study.forcing import check_section
 from explorer.study.over import Axes, Axis, Over
 from explorer.study.parts import Stop, blank, cores, run_chain, run_parts
 from explorer.study.question import Question
@@ -192,6 +193,9 @@ def orbit_diagram(
         transient,
         section,
     )
+    if not system.discrete:
+        for rho in question.members(0, axes.size).rho[[0, -1]]:
+            check_section(system, section, rho.tolist())
     check_size(question, cores() if continuation in ("both", "none") else 1)
     return _diagram(question, _WAYS[continuation], stop, progress)
 

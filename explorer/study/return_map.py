@@ -33,7 +33,7 @@ from explorer.results.solution import Solution
 from explorer.schemes.event_driven import EventDriven
 from explorer.study import study
 from explorer.study.asked import Chosen
-from explorer.study.forcing import depends_on_time
+from explorer.study.forcing import check_period, depends_on_time
 from explorer.systems import (
     HybridSystem,
     System,
@@ -97,8 +97,8 @@ class ReturnMap:
     Raises
     ------
     BadValue, NotApplicable
-        If the section is unknown, both or none of section and period are given, or the flow depends
-        on t.
+        If the section is unknown, both or none of section and period are given, the flow depends
+        on t, or is another one after a period.
     """
 
     def __init__(
@@ -125,6 +125,8 @@ class ReturnMap:
         self.values = dict(zip(system.parameters, self.rho.tolist(), strict=True))
         self.section = _section(system, section, period)
         self.period = None if period is None else self.count * self._number(period)
+        if self.period is not None:
+            check_period(system, self.period, self.values)
         self.t_max = system.t_end if t_max is None else number(t_max, "t_max", "s", positive=True)
         self.compiled = chosen.compile(system)
         self.mode = self._mode()

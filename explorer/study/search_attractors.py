@@ -14,7 +14,7 @@ from explorer.runs.members import FREE, Known, Observed
 from explorer.schemes import Scheme
 from explorer.schemes.event_driven import EventDriven
 from explorer.study.box import Box, box_of
-from explorer.study.forcing import depends_on_time
+from explorer.study.forcing import check_section, depends_on_time
 from explorer.study.over import states_of
 from explorer.study.parts import Stop, run_parts
 from explorer.study.question import Question
@@ -206,6 +206,7 @@ class Search:
     """
 
     def __init__(self, settings: Settings, rho: tuple[float, ...], starts: Starts) -> None:
+        check_section(settings.system, settings.section, rho)
         self.settings, self.rho, self.starts = settings, rho, starts
         self.attractors: list[Attractor] = []
         self.refused: list[Attractor] = []

@@ -6,19 +6,10 @@ from collections.abc import Iterable, Sequence
 
 import sympy as sp
 
-__all__ = ["SHARP", "sharp_formulas", "slope", "slopes"]
+__all__ = ["JUMPS", "SHARP", "sharp_formulas", "slope", "slopes"]
 
-SHARP = (
-    sp.Abs,
-    sp.sign,
-    sp.Min,
-    sp.Max,
-    sp.Heaviside,
-    sp.Piecewise,
-    sp.floor,
-    sp.ceiling,
-    sp.Mod,
-)
+JUMPS = (sp.sign, sp.Heaviside, sp.Piecewise, sp.floor, sp.ceiling, sp.Mod)
+SHARP = (*JUMPS, sp.Abs, sp.Min, sp.Max)
 
 
 def sharp_formulas(system: object) -> list[sp.Expr]:

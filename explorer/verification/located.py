@@ -17,12 +17,13 @@ from explorer.results.solution import Solution
 from explorer.systems import DiscSystem, MechanicalSystem
 from explorer.verification.energy import TOLERATED
 from explorer.verification.energy_balance import energy_balance, evaluated
-from explorer.verification.positions import changes, drift, penetration
+from explorer.verification.positions import changes, drift, penetration, ranges
 
-__all__ = ["by_steps", "elements", "flow_energy", "impacts", "located", "switched"]
+__all__ = ["by_steps", "elements", "flow_energy", "held", "impacts", "located", "switched"]
 
 _DEEP = 1e-6  # below, positions and energies of contacts that come to rest are not told apart
 _STILL = 1e-10  # m: what a force does over less is no motion
+_APART = 1e-9  # beside positions: what round-off lets a held contact drift
 _DIGITS = 1e-8  # of a potential: round-off of it is no motion either
 _AT_REST, _ROUND_OFF = 1e-4, 1e-6
 
@@ -37,7 +38,27 @@ def located(run: Solution, accuracy: float, remedy: str = "") -> list[Check]:
     with np.errstate(all="ignore"):
         deep = min(max(accuracy, _DEEP), 0.05)
         placed = [*penetration(run, deep), *drift(run, deep, remedy)]
-        return [*placed, *changes(run, deep), *impacts(run, accuracy)]
+        return [*placed, *held(run, deep), *changes(run, deep), *impacts(run, accuracy)]
+
+
+def held(run: Solution, allowed: float) -> list[Check]:
+    """Return the check that no rigid contact pushes across an open gap, beside its motion."""
+    gap, system = run.gap, run.system
+    if not gap.size or run.has("discs"):
+        return []
+    rigid = np.array([contact.compliance == 0 for contact in system.contacts])
+    apart = np.where((run.lam > 0) & rigid, gap, 0.0)
+    row, c = (int(i) for i in np.unravel_index(apart.argmax(), apart.shape))
+    if not apart[row, c] > _APART * (1 + np.abs(run.q).max()):
+        return [Check("held contacts", 0.0, allowed)]
+    off = float(apart[row, c] / ranges(run, row)[c])
+    words = (
+        f"{system.contacts[c].name!r} pushes with {quantity(run.lam[row, c], 'N', 3)} at t = "
+        f"{quantity(run.t[row], 's', 4)}, where its gap is {quantity(apart[row, c], 'm', 3)}: a "
+        "gap must change continuously with t and q. If it has cases, let their values agree where "
+        "they meet."
+    )
+    return [Check("held contacts", off, allowed, "", words)]
 
 
 def impacts(run: Solution, accuracy: float) -> list[Check]:

@@ -9,13 +9,15 @@ from explorer.certificate import Check
 from explorer.quantities import number, quantity
 from explorer.results.solution import Solution
 from explorer.systems.constraints import force_name
+from explorer.systems.kinks import JUMPS
 from explorer.systems.units import phi_unit
 from explorer.verification.gradients import gradients
 
-__all__ = ["TOLERATED", "changes", "drift", "penetration"]
+__all__ = ["TOLERATED", "changes", "drift", "penetration", "ranges"]
 
 TOLERATED = 0.05  # of the motion, where the user sets a step and no tolerance
 _ROUND_OFF = 1e-12
+_ACROSS = 0.01
 
 
 def penetration(solution: Solution, allowed: float = TOLERATED) -> list[Check]:
@@ -28,7 +30,7 @@ def penetration(solution: Solution, allowed: float = TOLERATED) -> list[Check]:
         deep = np.where(rigid, np.maximum(-gap.min(axis=0), 0.0), 0.0)
         if not deep.any():
             return [Check("penetration", 0.0, allowed)]
-        motion = _ranges(solution, int(gap.min(axis=1).argmin()))
+        motion = ranges(solution, int(gap.min(axis=1).argmin()))
         noise = _ROUND_OFF * (1 + np.abs(solution.q).max())
         parts = np.where(deep > noise, deep / np.maximum(motion, 1e-300), 0.0)
     worst = int(np.argmax(parts)) if np.isfinite(parts).all() else int(np.isnan(parts).argmax())
@@ -42,12 +44,19 @@ def penetration(solution: Solution, allowed: float = TOLERATED) -> list[Check]:
             f"{system.contacts[worst].name!r} is penetrated by "
             f"{quantity(deep[worst], 'm', 3)} at t = "
             f"{quantity(solution.t[row], 's', 4)}, {number(100 * parts[worst], 2)} % of the motion "
-            "there: h is too large for its impacts.",
+            f"there: {_cause(system.contacts[worst].gap)}",
         )
     ]
 
 
-def _ranges(solution: Solution, row: int) -> np.ndarray:
+def _cause(gap: sp.Expr) -> str:
+    """Return what lets a contact be penetrated."""
+    if gap.has(*JUMPS):
+        return "h is too large for its impacts, or its gap jumps, which no impact law covers."
+    return "h is too large for its impacts."
+
+
+def ranges(solution: Solution, row: int) -> np.ndarray:
     """Return how far the coordinates travel along the normal of each contact at a row, (n_c,)."""
     travel = np.ptp(solution.q, axis=0)
     if solution.has("discs"):  # no formulas, and places without a contact
@@ -55,6 +64,17 @@ def _ranges(solution: Solution, row: int) -> np.ndarray:
     opened = np.abs(solution.gap).max(axis=0)
     normals, _ = gradients(solution, row)
     return np.asarray(opened + np.abs(normals) @ travel)
+
+
+def _travel(solution: Solution) -> np.ndarray:
+    """Return how far each coordinate travels, (n,), at least _ACROSS of what others of its unit do.
+
+    What a constraint holds at rest moves by nothing but its violation.
+    """
+    travel = np.ptp(solution.q, axis=0)
+    units = np.array(solution.system.units)
+    least = [travel[units == unit].max() for unit in units]
+    return np.asarray(np.maximum(travel, _ACROSS * np.array(least)))
 
 
 def drift(
@@ -68,7 +88,7 @@ def drift(
     with np.errstate(all="ignore"):
         phi = np.where(solution.constraints.holds, np.abs(solution.phi), 0.0)
         off, row = phi.max(axis=0), int(phi.max(axis=1).argmax())
-        motion = np.abs(gradients(solution, row)[1]) @ np.ptp(solution.q, axis=0)
+        motion = np.abs(gradients(solution, row)[1]) @ _travel(solution)
         parts = np.where(
             off > _ROUND_OFF * (1 + np.abs(solution.q).max()), off / np.maximum(motion, 1e-300), 0.0
         )

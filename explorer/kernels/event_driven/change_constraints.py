@@ -120,7 +120,7 @@ def leave_unloaded(
         if problem.rows[c].closed == 1 and not holds(problem, c - first):
             problem.rows[c].closed = 0
             problem.state[0].held -= 1
-    return settle(problem, contacts, band, slow, -1) if problem.sizes.n_c > 0 else SUCCESS
+    return settle(problem, contacts, band, slow, -1, 0) if problem.sizes.n_c > 0 else SUCCESS
 
 
 @kernel(inner=True)
@@ -211,4 +211,4 @@ def change_constraints(
     slow *= 1.0 + largest(row, at.x_plus + n, at.x_plus + nx)
     if problem.sizes.n_c == 0:
         return SUCCESS
-    return settle(problem, contacts, options.band, slow, -1)
+    return settle(problem, contacts, options.band, slow, -1, 0)

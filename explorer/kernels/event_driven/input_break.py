@@ -65,7 +65,7 @@ def decide(problem: Problem, contacts: Contacts, options: Options, work: Workspa
     for c in range(problem.sizes.rows):
         contacts.rows[c].prior = problem.rows[c].closed
     slow = 1e-12 * (1.0 + largest(y, n, n_x))
-    return settle(problem, contacts, options.band, slow, -1)
+    return settle(problem, contacts, options.band, slow, -1, 0)
 
 
 @kernel(inner=True)

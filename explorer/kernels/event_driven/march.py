@@ -94,7 +94,7 @@ def start(
         status = project(problem, 0.0, y, options.columns)
     slow = 1e-12 * (1.0 + largest(y, problem.sizes.n, problem.sizes.n_x))
     if status == SUCCESS and problem.sizes.n_c > 0:
-        status = settle(problem, contacts, options.band, slow, -1)
+        status = settle(problem, contacts, options.band, slow, -1, 0)
     if status == SUCCESS and problem.sizes.n_w > 0:
         status = leave_unloaded(problem, contacts, options.band, slow, work.search.values)
     return status

@@ -9,7 +9,7 @@ import numpy as np
 
 from explorer.codes import NO_ACTIVE_SET, SUCCESS, ZENO
 from explorer.kernels.event_driven.change_constraints import change_constraints
-from explorer.kernels.event_driven.contact_impact import impact, settle
+from explorer.kernels.event_driven.contact_impact import HELD_BEFORE, impact, settle, speeds
 from explorer.kernels.event_driven.flow import accelerate, evaluate, guard_count, is_change
 from explorer.kernels.event_driven.records import (
     ACCUMULATION,
@@ -140,6 +140,30 @@ def switch(
 
 
 @kernel(inner=True)
+def let_others_follow(
+    problem: Problem, contacts: Contacts, held: int, begins: int, band: float, slow: float
+) -> int:
+    """Settle the contacts anew where tangent `held` begins to slide and others are at rest.
+
+    They count as sliding, since their forces are at a bound, but `held` alone has kept them still
+    (redundant contacts): the one that slides now decides which way they go, or whether they stick.
+    """
+    nc, nt, rows, prior = problem.sizes.n_c, problem.sizes.n_t, problem.rows, contacts.rows
+    speeds(problem, contacts)
+    others = False
+    for c in range(nc, nc + nt):
+        still = abs(prior[c].speed) <= HELD_BEFORE * slow
+        others = others or (c != held and rows[c].sigma != 0 and still)
+    if not others:
+        return SUCCESS
+    for c in range(problem.sizes.rows):
+        prior[c].prior = rows[c].closed
+        if rows[c].sigma != 0 and abs(prior[c].speed) <= HELD_BEFORE * slow:
+            prior[c].prior = 1
+    return settle(problem, contacts, band, slow, held, begins)
+
+
+@kernel(inner=True)
 def slide_or_stick(
     problem: Problem,
     contacts: Contacts,
@@ -158,13 +182,14 @@ def slide_or_stick(
         head[0].kind = SLIDING
         rows[held].closed = 0
         state[0].held -= 1
-        rows[held].sigma = -1 if now < nc + nt else 1
+        begins = -1 if now < nc + nt else 1
+        rows[held].sigma = begins
         state[0].fired = held + nc + 2 * nt
-        return SUCCESS
+        return let_others_follow(problem, contacts, held, begins, band, slow)
     for c in range(problem.sizes.rows):
         contacts.rows[c].prior = rows[c].closed
     before = rows[held].sigma
-    status = settle(problem, contacts, band, slow, held)
+    status = settle(problem, contacts, band, slow, held, 0)
     state[0].fired = held
     head[0].kind = STICKING
     if rows[held].closed == 0:
@@ -260,7 +285,7 @@ def touch(
         inp[1 + i] = event.row[event.at.x_plus + i]
     if D >= 0.0:  # it never left: a bounce below the resolution of the gap
         slow = max(slow, 2.0 * D)
-    status = settle(problem, contacts, band, slow, -1)
+    status = settle(problem, contacts, band, slow, -1, 0)
     if problem.rows[now].closed == 1 and head[0].kind == STRIKE:
         head[0].kind = CLOSING
     return status
