@@ -79,16 +79,16 @@ def test_contacts_that_touch_and_rest_are_settled(monkeypatch, seed):
     opened = []
     put(monkeypatch, impacts.settle, speeds=lambda *_: None, delassus=delassus, coulomb=coulomb,
         open_all=opened.append)  # fmt: skip
-    assert impacts.settle(problem, contacts, band, slow, still) == FAILS
+    assert impacts.settle(problem, contacts, band, slow, still, 0) == FAILS
     assert told == [[0, 2], (2, 6, True)]
     assert opened == [problem]
     np.testing.assert_allclose(contacts.w[:6], (G @ free + gamma)[act[:6]], rtol=1e-12)
     slides = [FREE if c in (6, 7, still) else 1 if speed[c] > 0 else -1 for c in act[2:6]]
     assert contacts.sigma[2:6].tolist() == slides
     put(monkeypatch, impacts.settle, delassus=lambda *_: -1)
-    assert impacts.settle(problem, contacts, band, slow, still) == SINGULAR
+    assert impacts.settle(problem, contacts, band, slow, still, 0) == SINGULAR
     out[:nc] = 1.0
-    assert impacts.settle(problem, contacts, band, slow, still) == SUCCESS
+    assert impacts.settle(problem, contacts, band, slow, still, 0) == SUCCESS
 
 
 @for_each(("mechanical", "fire", "told"), [

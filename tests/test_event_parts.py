@@ -212,13 +212,18 @@ def test_a_tangent_slides_sticks_or_turns(monkeypatch):
     found, space = {}, transition.slide_or_stick.__globals__
     monkeypatch.setitem(space, "identity", lambda *_: None)
 
-    def settle(problem, contacts, band, slow, still):
-        assert (band, slow, still) == (1e-6, 1e-12, held)
+    def settle(problem, contacts, band, slow, still, begins):
+        assert (band, slow, still, begins) == (1e-6, 1e-12, held, 0)
         assert [row.prior for row in contacts.rows] == [row.closed for row in problem.rows]
         problem.rows[held].closed, problem.rows[held].sigma = found["then"]
         return 42
 
+    def follow(problem, contacts, one, begins, band, slow):
+        assert (one, begins, band, slow) == (held, problem.rows[held].sigma, 1e-6, 1e-12)
+        return SUCCESS
+
     monkeypatch.setitem(space, "settle", settle)
+    monkeypatch.setitem(space, "let_others_follow", follow)
     for closed, sigma, now, then, kind, slides in (
         (1, 0, held, None, "SLIDING", -1), (1, 0, held + nt, None, "SLIDING", 1),
         (0, 1, held, (1, 0), "STICKING", 0), (0, 1, held, (0, -1), "REVERSAL", -1),

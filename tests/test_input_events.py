@@ -116,7 +116,9 @@ def test_a_force_of_the_wrong_sign_lets_go_at_the_start(monkeypatch, last, value
     opened = [c for c in range(3) if links[c].change in (left or [])]
     assert [c for c in range(3) if rows[first + c].closed == 0] == opened
     assert problem.state[0].held == 6 - len(opened)
-    assert told == (["forces"] if left is not None else []) + ([(1e-6, 1e-9, -1)] if left else [])
+    assert told == (["forces"] if left is not None else []) + (
+        [(1e-6, 1e-9, -1, 0)] if left else []
+    )
     assert status == (55 if left else SUCCESS)
 
 
@@ -185,7 +187,7 @@ def test_a_constraint_that_begins_strikes_and_what_touches_settles(monkeypatch, 
     assert inp[1:5].tolist() == [5, 6, 7, -9]
     assert (contacts.e_now.tolist(), event.head[0].together) == ([0.5] * n_c, 1)
     assert status == (66 if n_c else SUCCESS)
-    assert told[5:] == ([(1e-6, pytest.approx(1e-11), -1)] if n_c else [])
+    assert told[5:] == ([(1e-6, pytest.approx(1e-11), -1, 0)] if n_c else [])
 
 
 BAND, STILL = 1e-6, changing.STILL

@@ -786,7 +786,7 @@ def started(monkeypatch, statuses=None, *, n_c=1, rows=4, held=True, n_w=1, brea
         hold=lambda p, t, y: said.append(("hold", t)) or without, constrained=lambda p: held,
         project=lambda p, t, y, columns: answer("project", t, columns),
         largest=lambda y, first, end: abs(y[first:end]).max(),
-        settle=lambda p, c, band, slow, cause: answer("settle", band, slow, cause),
+        settle=lambda p, c, band, slow, cause, begins: answer("settle", band, slow, cause, begins),
         leave_unloaded=lambda p, c, band, slow, values: answer("leave", band, slow, values),
     )  # fmt: skip
     work = space(run=[run], y=y, search=search)
@@ -800,7 +800,7 @@ def test_a_run_starts_with_nothing_of_another(monkeypatch):
     slow = pytest.approx(3e-12, rel=1e-9)
     assert status == SUCCESS
     assert said == [("interval", 0), ("release",), ("begin",), ("hold", 0.0), ("project", 0.0, 2),
-                    ("settle", 0.25, slow, -1), ("leave", 0.25, slow, "values")]  # fmt: skip
+                    ("settle", 0.25, slow, -1, 0), ("leave", 0.25, slow, "values")]  # fmt: skip
     assert vars(run) | {"at": 0} == {"t": 0.0, "h": 0.125, "fresh": 1, "error": 0.0, "length": 1.0,
                                      "interval": 0, "stop": 9.0, "at": 0}  # fmt: skip
     assert all(vars(one) == {"sign": 0.0, "shift": 0.0, "arm": 0, "nearest": 0.0} for one in watch)
