@@ -67,3 +67,14 @@ def opened(structure):
     if getattr(getattr(structure, "dtype", None), "names", None):
         return structure.view(np.recarray)
     return structure
+
+
+def put(monkeypatch, function, **stand_ins) -> None:
+    """Let a function call others in the place of some that it knows."""
+    for name, stand_in in stand_ins.items():
+        monkeypatch.setitem(function.__globals__, name, stand_in)
+
+
+def space(**fields) -> SimpleNamespace:
+    """Return what stands in for a structure."""
+    return SimpleNamespace(**fields)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from loops import for_each
-from plain import plain
+from plain import plain, put
 
 from explorer.codes import NOT_FINITE, SUCCESS
 from explorer.kernels.event_driven.records import CLOSING, RELEASE, SLIDING
@@ -22,12 +22,6 @@ many, bounds = plain("event_driven.ensemble"), plain("event_driven.extremes")
 capture = plain("event_driven.capture")
 N = 2
 FAILS = 77  # a status
-
-
-def put(monkeypatch, function, **stand_ins) -> None:
-    """Let a kernel call others in the place of some that it knows."""
-    for name, stand_in in stand_ins.items():
-        monkeypatch.setitem(function.__globals__, name, stand_in)
 
 
 # ---------------------------------------------------------------- extremes

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from loops import for_each
-from plain import plain
+from plain import plain, put, space
 
 from explorer.codes import SINGULAR, SUCCESS
 
@@ -15,15 +13,6 @@ clashing, impacts = plain("event_driven.contradiction"), plain("event_driven.con
 law, breaking = plain("event_driven.velocity_reset"), plain("event_driven.input_break")
 arming, changing = plain("event_driven.arm_guards"), plain("event_driven.change_constraints")
 FAILS, FREE = 77, impacts.FREE  # a status; a tangent
-
-
-def space(**fields) -> SimpleNamespace:
-    return SimpleNamespace(**fields)
-
-
-def put(monkeypatch, function, **stand_ins) -> None:
-    for name, stand_in in stand_ins.items():
-        monkeypatch.setitem(function.__globals__, name, stand_in)
 
 
 # ---------------------------------------------------------------- events

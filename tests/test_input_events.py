@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from loops import for_each
-from plain import plain
+from plain import plain, put
 
 from explorer.codes import EVENT_CAP, SUCCESS
 from explorer.kernels.event_driven.records import CROSSING, NEWMARK, NONE
@@ -15,12 +15,6 @@ from explorer.kernels.event_driven.records import CROSSING, NEWMARK, NONE
 breaking, changing = plain("event_driven.input_break"), plain("event_driven.change_constraints")
 stepping, law = plain("event_driven.runge_kutta"), plain("event_driven.velocity_reset")
 FAILS = 77  # a status
-
-
-def put(monkeypatch, kernel, **stand_ins):
-    """Let what a kernel calls be others."""
-    for name, stand_in in stand_ins.items():
-        monkeypatch.setitem(kernel.__globals__, name, stand_in)
 
 
 # ---------------------------------------------------------------- modes where inputs change

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from loops import for_each
-from plain import plain
+from plain import plain, put, space
 
 from explorer.codes import NOT_FINITE, SUCCESS
 
@@ -16,15 +15,6 @@ inputs, modes = plain("model.held_inputs"), plain("sliding.mode_functions")
 stepping, marching = plain("time_stepping.ensemble"), plain("fesd.march")
 ensembles, sliding = plain("event_driven.ensemble"), plain("fesd.slide_end")
 FAILS = 77  # a status
-
-
-def space(**fields) -> SimpleNamespace:
-    return SimpleNamespace(**fields)
-
-
-def put(monkeypatch, function, **stand_ins) -> None:
-    for name, stand_in in stand_ins.items():
-        monkeypatch.setitem(function.__globals__, name, stand_in)
 
 
 # ---------------------------------------------------------------- inputs

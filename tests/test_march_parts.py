@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from loops import for_each
-from plain import plain
+from plain import plain, put, space
 
 from explorer.codes import CHATTERING, EVENT_CAP, NOT_FINITE, RANK_LOST, SUCCESS
 from explorer.kernels.event_driven.records import (
@@ -23,16 +23,6 @@ landing, firing = plain("event_driven.land"), plain("event_driven.fire_event")
 starting, ranks = plain("event_driven.initial_state"), plain("event_driven.constraint_rank")
 between, marching = plain("event_driven.dense_output"), plain("event_driven.march")
 FAILS = 77  # a status
-
-
-def put(monkeypatch, function, **stand_ins) -> None:
-    """Let a kernel call others in the place of some that it knows."""
-    for name, stand_in in stand_ins.items():
-        monkeypatch.setitem(function.__globals__, name, stand_in)
-
-
-def space(**fields) -> SimpleNamespace:
-    return SimpleNamespace(**fields)
 
 
 # ---------------------------------------------------------------- the end of a step on a guard

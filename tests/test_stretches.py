@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from loops import for_each
-from plain import plain
+from plain import plain, put, space
 
 from explorer.codes import ELEMENT_CAP, SUCCESS
 from explorer.kernels.fesd.collocation import collocation
@@ -18,10 +18,6 @@ marching, equal = plain("fesd.march_active_set"), plain("fesd.equilibrate")
 N, NC, S = 2, 2, 3
 OTHER, AT_ONCE = marching.OTHER, marching.AT_ONCE
 FAILS = 77  # a status
-
-
-def space(**fields) -> SimpleNamespace:
-    return SimpleNamespace(**fields)
 
 
 def workspace(sliding=1, sign=(0, 1), seed=0) -> SimpleNamespace:
@@ -51,11 +47,6 @@ def record_of(count=9, seed=1) -> SimpleNamespace:
         begin=np.full(count, np.nan), length=np.full(count, np.nan), slopes=rng.normal(size=(count, S * N)),
         mult=np.full((count, S * NC), np.nan), states=np.arange(2.0 * count).reshape(count, 2),
     )  # fmt: skip
-
-
-def put(monkeypatch, function, **stand_ins) -> None:
-    for name, stand_in in stand_ins.items():
-        monkeypatch.setitem(function.__globals__, name, stand_in)
 
 
 @for_each(("at_first", "sliding"), itertools.product((True, False), (0, 1, 2)))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import sympy as sp
 from loops import for_each
+from plain import space
 
 from explorer.derivatives import doubts
 from explorer.errors import BadModel
@@ -16,10 +16,6 @@ from explorer.optimise.fit import _covariance
 from explorer.study import columns, cycles, equilibria, orbits, parts, trace
 from explorer.study.leading_terms import leading_terms
 from explorer.study.search_attractors import Recurrence, seed_of
-
-
-def space(**fields) -> SimpleNamespace:
-    return SimpleNamespace(**fields)
 
 
 def bare(kind: type, **fields):
