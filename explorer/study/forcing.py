@@ -85,7 +85,7 @@ def check_period(system: System, period: float, values: Mapping[str, float]) -> 
         )
 
 
-def check_section(system: System, section: Section, rho: Sequence[float]) -> None:
+def check_section(system: System, section: Section, rho: Sequence[float] | np.ndarray) -> None:
     """Refuse a section by a period with which the equations do not repeat; see `check_period`.
 
     Raises

@@ -193,11 +193,16 @@ def orbit_diagram(
         transient,
         section,
     )
-    if not system.discrete:
-        for rho in question.members(0, axes.size).rho[[0, -1]]:
-            check_section(system, section, rho.tolist())
+    _check_ends(question, section)
     check_size(question, cores() if continuation in ("both", "none") else 1)
     return _diagram(question, _WAYS[continuation], stop, progress)
+
+
+def _check_ends(question: Question, section: Section) -> None:
+    """Refuse a period with which the equations do not repeat at the first and the last value."""
+    last = question.axes.size - 1
+    for k in (0, last):
+        check_section(question.system, section, question.members(k, k + 1).rho[0])
 
 
 def _section(system: System, section: object) -> Section:
