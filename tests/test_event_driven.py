@@ -457,3 +457,28 @@ def test_events_stand_in_order_of_time_where_one_comes_within_an_accumulation(pa
     between = [e for e in run.events if closed < e.t < closed + lasts]
     assert [e.contact for e in between] == ["high"]
     assert sorted(map(id, run.events)) == sorted(map(id, run.located))
+
+
+def test_a_gap_whose_formula_ends_stops_the_run_there():
+    """sqrt(y) is no number below the ground, so nothing is known of the contact."""
+    system = ex.MechanicalSystem(
+        "m", q="y", mass=1, force="-9.81", contacts=[ex.Contact("sqrt(y)", e=0.5)],
+        start={"q": [1], "v": [0], "t_end": 1.0},
+    )  # fmt: skip
+    found = ex.simulate(system, ex.EventDriven(), throw=False)
+    assert found.status.name == "not_finite"
+    assert found.t[-1] == pytest.approx(np.sqrt(2 / 9.81), abs=1e-6)
+    assert found.q.min() >= -1e-9
+
+
+@pytest.mark.parametrize("mass", ["m", [["1", "m"], ["m", "1"]]])
+def test_parameters_without_a_mass_matrix_are_refused(mass):
+    n = 1 if mass == "m" else 2
+    system = ex.MechanicalSystem(
+        "m", q=[f"y{i}" for i in range(n)], mass=mass, params={"m": 0.5}, force=["-1"] * n,
+        start={"q": [1] * n, "v": [0] * n, "t_end": 1.0},
+    )  # fmt: skip
+    assert ex.simulate(system, ex.EventDriven()).status.ok
+    for m, kind in ((-2.0, "indefinite"), (0.0 if n == 1 else 1.0, "singular")):
+        with pytest.raises(ex.BadModel, match=f"mass matrix of 'm' is {kind} for these parameters"):
+            ex.simulate(system, ex.EventDriven(), m=m)

@@ -6,20 +6,23 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
+import sympy as sp
 
 from explorer.errors import BadModel, BadValue, ModelWarning
 from explorer.quantities import quantity
-from explorer.systems import LagrangianSystem
+from explorer.systems import LagrangianSystem, MechanicalSystem, System
 from explorer.systems.massless import has_mass, pivots, plainly_singular
 from explorer.systems.modal import natural_modes
 from explorer.systems.units import phi_unit
-from explorer.types import Matrix, is_sparse
+from explorer.types import Matrix, Reals, is_sparse
 
 __all__ = [
-    "check_constraints", "check_friction", "check_mass", "check_start", "improper", "short",
+    "check_constraints", "check_friction", "check_inertia", "check_mass", "check_start", "improper",
+    "short",
 ]  # fmt: skip
 
 
+_FEW = 12  # coordinates of which the mass matrix is computed before a run
 _MANY = 50  # constraints from which on singular values take long
 _WITHOUT_MASS = (
     " Newmark and GeneralizedAlpha accept massless coordinates that have stiffness or damping; "
@@ -76,6 +79,28 @@ def check_mass(name: str, M: Matrix, where: Callable[[], str], *, singular: bool
         f"(scaled by the diagonal) is {lowest:.2g}. Every coordinate needs inertia; remove a "
         "coordinate that has none, or check the signs." + _WITHOUT_MASS * (kind == "singular")
     )
+
+
+def check_inertia(system: System, rho: Reals) -> None:
+    """Refuse parameters whose mass matrix is none; what depends on q, or is large, is left alone.
+
+    For schemes that march by formulas of the accelerations, in which M no longer stands.
+
+    Raises
+    ------
+    BadModel
+    """
+    if not isinstance(system, MechanicalSystem) or system.constraints:
+        return
+    if "inertia" not in system.made:
+        M, known = system.mass, [sp.Symbol(k) for k in system.parameters]
+        plain = len(system.coordinates) <= _FEW and M.free_symbols <= {*known}
+        system.made["inertia"] = sp.lambdify([known], M.tolist(), "math") if plain else None
+    inertia = system.made["inertia"]
+    if inertia is not None:
+        M = np.array(inertia(rho), float)
+        if not has_mass(M):
+            check_mass(system.name, M, lambda: "for these parameters")
 
 
 def check_start(

@@ -31,6 +31,7 @@ import numpy as np
 from explorer.certificate import Check
 from explorer.compiled import Flow, compile_flow
 from explorer.compiled.assembly import assembly
+from explorer.compiled.checks import check_inertia
 from explorer.errors import BadValue, NotApplicable
 from explorer.kernels.event_driven.butcher import METHODS, ORDERS, Tableau, newmark
 from explorer.parameters import knob
@@ -337,6 +338,7 @@ class EventDriven(Picks, Scheme):
                 f"{self.newmark!r} integrates second-order equations, and '{compiled.system.name}' "
                 "has none; use EventDriven(method='dop853')."
             )
+        check_inertia(compiled.system, rho)
         compiled = compiled.by(compiled_for(compiled.system, wrt or events_wrt))
         kind = March if compiled.active_sets is None else SwitchedMarch
         if q0 is not None or v0 is not None:

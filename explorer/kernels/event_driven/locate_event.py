@@ -5,6 +5,8 @@ zero (just after its event) is armed if it leaves, with its own residue as the z
 not leave yet (a release: a triple root) is armed when it is out of a small band.
 """
 
+import numpy as np
+
 from explorer.kernels.event_driven.flow import guard_count, guards, is_change
 from explorer.kernels.event_driven.guard_zero import (
     END,
@@ -55,6 +57,16 @@ def sample(
         guards(problem, automaton, polynomial.t + polynomial.h * s, x, values)
         for j in range(count):
             samples[k, j] = values[j]
+
+
+@kernel(inner=True)
+def loses_a_gap(problem: Problem, samples: Matrix) -> bool:
+    """Whether the gap of a contact is no number at the end of the step: its formula ends before."""
+    if problem.sizes.mechanical:
+        for j in range(problem.sizes.n_c):
+            if np.isnan(samples[SAMPLES, j]):
+                return True
+    return False
 
 
 @kernel(inner=True)
@@ -160,7 +172,8 @@ def first_event(
     """Return which guard fires first in the step, NONE or HIDDEN; `found` tells where.
 
     A guard may vary faster than the flow whose error sets the step: a blur > 1 says that the
-    samples do not show it, and if `patient` the answer is then HIDDEN.
+    samples do not show it, and if `patient` the answer is then HIDDEN. So it is, always, where the
+    gap of a contact is no number at the end of the step.
 
     The watch is brought up to date for the part of the step before the event; the first of the
     samples holds the guards at the start of the step, the last but two those at the end on exit.
@@ -171,6 +184,9 @@ def first_event(
     found = search.found
     count = guard_count(problem, automaton)
     sample(problem, automaton, polynomial, search, count)
+    if loses_a_gap(problem, search.samples):
+        found[0].blur = np.inf  # so the step is shortened until it is none
+        return HIDDEN
     found[0].blur = blurring(search.samples, count, band)
     if found[0].blur > 1.0 and patient:
         return HIDDEN
