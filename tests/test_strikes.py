@@ -58,8 +58,8 @@ def touched(
         told.append("law")
         return FAILS if fails else SUCCESS
 
-    def settle(_, __, band, slow, held):
-        assert (band, held) == (1e-7, -1)
+    def settle(_, __, band, slow, held, begins):
+        assert (band, held, begins) == (1e-7, -1, 0)
         assert problem.inp[1:].tolist() == after.tolist()
         told.append(("settle", slow))
         rows[NOW].closed = int(closes)
