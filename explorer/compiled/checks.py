@@ -92,11 +92,12 @@ def check_inertia(system: System, rho: Reals) -> None:
     """
     if not isinstance(system, MechanicalSystem) or system.constraints:
         return
-    if "inertia" not in system.made:
+    key = " ".join(["inertia", *system.parameters])  # inputs of a system may be parameters of its base
+    if key not in system.lasting:
         M, known = system.mass, [sp.Symbol(k) for k in system.parameters]
         plain = len(system.coordinates) <= _FEW and M.free_symbols <= {*known}
-        system.made["inertia"] = sp.lambdify([known], M.tolist(), "math") if plain else None
-    inertia = system.made["inertia"]
+        system.lasting[key] = sp.lambdify([known], M.tolist(), "math") if plain else None
+    inertia = system.lasting[key]
     if inertia is not None:
         M = np.array(inertia(rho), float)
         if not has_mass(M):

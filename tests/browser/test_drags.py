@@ -53,7 +53,7 @@ def test_a_dragged_body_is_followed(lab):
     lab.settle()
     for _ in range(3):  # a busy machine has three tries
         lags, rate, pause = dragged(lab, 4)
-        first, second = np.median(np.array_split(lags, 2), axis=1)
+        first, second = map(np.median, np.array_split(lags, 2))
         print(f"\ndragged: {rate:.1f} pictures/s, longest pause {pause:.0f} ms, "
               f"lag {np.median(lags):.0f} ms, 95 % {np.percentile(lags, 95):.0f} ms")  # fmt: skip
         if second <= 2 * first + 50 and rate >= 12:
