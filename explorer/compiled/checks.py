@@ -92,7 +92,9 @@ def check_inertia(system: System, rho: Reals) -> None:
     """
     if not isinstance(system, MechanicalSystem) or system.constraints:
         return
-    key = " ".join(["inertia", *system.parameters])  # inputs of a system may be parameters of its base
+    key = " ".join(
+        ["inertia", *system.parameters]
+    )  # inputs of a system may be parameters of its base
     if key not in system.lasting:
         M, known = system.mass, [sp.Symbol(k) for k in system.parameters]
         plain = len(system.coordinates) <= _FEW and M.free_symbols <= {*known}
