@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -14,11 +15,15 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 AXE = Path(__file__).parents[1] / "node_modules/axe-core/axe.min.js"
 
 
+def missing(sentence: str) -> NoReturn:
+    """Skip a test for want of a tool; CI installs all tools, so there it fails."""
+    pytest.fail(sentence) if os.environ.get("CI") else pytest.skip(sentence)
+
+
 def axe() -> str:
     """Return the checker of accessibility; without it a test is skipped, but in CI it fails."""
     if not AXE.is_file():
-        sentence = "axe-core is not installed: run npm install."
-        pytest.fail(sentence) if os.environ.get("CI") else pytest.skip(sentence)
+        missing("axe-core is not installed: run npm install.")
     return AXE.read_text("utf-8")
 
 
@@ -26,6 +31,5 @@ def found() -> str:
     """Return its path; without one a test is skipped, but in CI it fails."""
     path = next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
-        sentence = f"No browser on this machine: none of {', '.join(NAMES)} is installed."
-        pytest.fail(sentence) if os.environ.get("CI") else pytest.skip(sentence)
+        missing(f"No browser on this machine: none of {', '.join(NAMES)} is installed.")
     return path

@@ -92,9 +92,8 @@ def check_inertia(system: System, rho: Reals) -> None:
     """
     if not isinstance(system, MechanicalSystem) or system.constraints:
         return
-    key = " ".join(
-        ["inertia", *system.parameters]
-    )  # inputs of a system may be parameters of its base
+    # an input along time is no parameter, but one of the base that shares what lasts
+    key = " ".join(["inertia", *system.parameters])
     if key not in system.lasting:
         M, known = system.mass, [sp.Symbol(k) for k in system.parameters]
         plain = len(system.coordinates) <= _FEW and M.free_symbols <= {*known}

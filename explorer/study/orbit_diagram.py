@@ -262,7 +262,8 @@ def _branch(question: Question, pool: Executor, progress: bool, stop: Stop | Non
     """
     found = blank(question)
     section, transient = question.section, question.transient
-    if section is None or section.period is None or transient == f"0 * ({section.period})":
+    by_period = section is not None and section.period is not None
+    if not by_period or question.members(0, 1).since[0] == 0:
         for _ in run_chain(question, found, progress=progress, stop=stop):
             pass
         return Sweep(question, found)
