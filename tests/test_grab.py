@@ -7,7 +7,7 @@ import functools
 import kinds
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import explorer as ex
@@ -56,16 +56,24 @@ def test_a_ball_is_where_the_hand_is_but_not_below_the_floor(x, y):
     assert set(moved) <= {"rho.y0"}  # the slider of the drop height, which is nothing but the start
 
 
+BELOW = st.tuples(st.floats(-1.5, 1.5), st.floats(-1.5, -0.2))  # the pivot
+
+
 @settings(max_examples=30, deadline=None)
-@given(st.floats(-1.5, 1.5), st.floats(-1.5, -0.2))
-def test_a_pendulum_between_walls_stops_at_the_nearest_place(x, y):
+@given(BELOW, BELOW)
+@example((-0.93, -0.21), (0.74, -0.26))  # past the pivot
+@example((1.02, -0.8), (0.7, -0.74))  # at the wall
+def test_a_pendulum_between_walls_stops_at_the_nearest_place(before, to):
     one = session("elastic_pendulum")
-    asked = grip(one, "body", (x, y))
-    moved, said = grabbed(one, asked)
-    assert one.change(moved) == {}
-    d = one.system.parameters["d"].value
-    assert point(one, asked) == pytest.approx([np.clip(x, -d, d), y], abs=PIXEL)
-    assert bool(said) == (abs(x) > d + 1e-6)
+    assert one.change({"rho.r0": 1.0, "rho.theta0": 0.6}) == {}
+    for x, y in (before, to):
+        asked = grip(one, "body", (x, y))
+        moved, said = grabbed(one, asked)
+        assert one.change(moved) == {}
+        assert one.state["rho"]["r0"] > 0  # not drawn through the pivot
+        d = one.system.parameters["d"].value
+        assert point(one, asked) == pytest.approx([np.clip(x, -d, d), y], abs=PIXEL)
+        assert bool(said) == (abs(x) > d + 1e-6)
 
 
 @settings(max_examples=20, deadline=None)
@@ -104,6 +112,21 @@ def test_a_thrown_body_has_the_speed_of_the_hand(name, expected):
 
     rate = (at(run.q[0] + step * run.v[0]) - at(run.q[0] - step * run.v[0])) / (2 * step)
     assert rate == pytest.approx(expected, abs=0.01)
+
+
+def test_throws_do_not_grow_with_the_picture_that_they_make():
+    """The same move of a hand, over a picture of which each throw has made the scale."""
+    one = Session("bouncing_ball")
+    low, high = one.states.start_ranges(one.state)["v0"][0]
+    for _ in range(6):
+        top = float(np.nanmax(one.solution.q))
+        moved, said = grabbed(one, grip(one, "body", (0, top), fling=(0, 5 * top)))
+        assert one.change(moved) == {}
+        v0 = one.start()["v0"][0]
+        assert v0 == pytest.approx(min(5 * top, 2 * (high - low)), abs=0.01)
+        assert bool(said) == (5 * top > 2 * (high - low))
+    assert "slowed to 20" in said
+    assert top < 100
 
 
 def test_a_wall_moves_its_parameter_as_far_as_its_range_goes():

@@ -18,6 +18,7 @@ from explorer.compiled import compile_sketch, compile_system
 from explorer.errors import BadValue
 from explorer.panels.messages import Values
 from explorer.panels.session import Session
+from explorer.quantities import quantity
 from explorer.systems import LagrangianSystem, StateSpaceSystem, System
 from explorer.systems.sketch import Shape
 from explorer.types import Plain
@@ -27,9 +28,12 @@ __all__ = ["Grip", "grabbed", "movers"]
 
 _STEPS = 100  # towards a place that cannot be reached, the method is slow
 _TURN = 0.5  # largest step of a coordinate, of its usual size
+_BENT = 0.2  # how far a step may lead from its straight line, of its length
+_STRAIGHT = 1e-6  # so short is a step, of the usual size, that no formula bends it
 _SMALL = 1e-9  # relative: a step after which it has arrived
 _EXACT = 1e-12  # of constraints, and in m of closed contacts
 _RANK = 1e-9  # relative: below it rows depend on each other
+_FASTEST = 2  # sizes of a start velocity, for a throw
 _QUOTIENT = 1e-6  # relative step of difference quotients of points
 
 
@@ -163,20 +167,24 @@ class _Hand:
         self.q = run.q[row].astype(float) if grip.t > 0 else begun.copy()
         self.sizes = self._sizes(session, group)
         closed = self.drawn()
-        exact = bool(self.system.constraints or closed)
+        short = np.array([*map(_short, self.q, self.sizes)])
+        exact = bool(self.system.constraints or closed or self._entered(short))
         values = self._entries(group, begun, self.q, self.sizes * (not exact))
+        slowed = ""
         if group == "q0":
-            values |= self.velocities(np.array(now["v0"]))
-        return values, self._said(closed)
+            moved, slowed = self.velocities(np.array(now["v0"]))
+            values |= moved
+        return values, " ".join(filter(None, [self._said(closed), slowed]))
 
     def drawn(self) -> set[int]:
         """Move to where the point is nearest to the pointer; return the contacts that stop it.
 
         By the method of Levenberg and Marquardt along the constraints: each place on the way is one
-        where a run can start.
+        where a run can start. Its steps are so short that the point goes nearly straight, as the
+        hand does: a long one could pass a pivot, to a spring of negative length.
         """
         closed: set[int] = set()
-        damping, away = 0.0, self.grip.to - self.point(self.q, self.rho)
+        damping, reach, away = 0.0, _TURN, self.grip.to - self.point(self.q, self.rho)
         for _ in range(_STEPS):
             J = self.slopes(self.q, self.sizes, of_rho=False) * self.sizes
             closed -= self._opening(closed, J, away)
@@ -186,8 +194,15 @@ class _Hand:
             if not least > _EXACT * float(np.trace(J @ J.T)):
                 break  # what is closed holds it
             step = along.T @ np.linalg.solve(along @ along.T + least * np.eye(2), away)
-            step = step * min(1.0, _TURN / max(float(np.abs(step).max(initial=0.0)), 1e-300))
-            q, stopped = self._restored(self.q + self.sizes * step, closed)
+            step = step * min(1.0, reach / max(float(np.abs(step).max(initial=0.0)), 1e-300))
+            aim, moved = self.q + self.sizes * step, J @ step
+            off = self.point(aim, self.rho) - self.point(self.q, self.rho) - moved
+            length, bend = np.abs(step).max(), np.hypot(*off) / max(np.hypot(*moved), 1e-300)
+            if length > _STRAIGHT:
+                reach = min(_TURN, length * min(4.0, 0.7 * _BENT / max(bend, 1e-300)))
+                if bend > _BENT:
+                    continue
+            q, stopped = self._restored(aim, closed)
             left = None if q is None else self.grip.to - self.point(q, self.rho)
             if q is None or left is None or not np.hypot(*left) < np.hypot(*away):
                 damping = max(8 * damping, 1e-3)
@@ -195,7 +210,7 @@ class _Hand:
                     closed = stopped
                     break
                 continue
-            done = np.hypot(*left) > (1 - _SMALL) * np.hypot(*away) or np.abs(step).max() < _SMALL
+            done = np.hypot(*left) > (1 - _SMALL) * np.hypot(*away) or length < _SMALL
             self.q, away, closed, damping = q, left, stopped, damping / 8
             if done:
                 break
@@ -261,18 +276,28 @@ class _Hand:
         rates = rows[: len(closed)] @ (np.linalg.pinv(free, rcond=_RANK) @ away)
         return {k for k, rate in zip(sorted(closed), rates, strict=True) if rate > 0}
 
-    def velocities(self, v: np.ndarray) -> Values:
-        """Return the start velocities: of a throw, or as they are, within the constraints."""
-        fling, begun = self.grip.fling, v.copy()
+    def velocities(self, v: np.ndarray) -> tuple[Values, str]:
+        """Return the start velocities: of a throw, or as they are, within the constraints.
+
+        The picture grows with the height of a throw: without a limit, each next one of the same
+        hand would be faster than all of those before.
+        """
+        fling, begun, said = self.grip.fling, v.copy(), ""
+        sizes = self._sizes(self.session, "v0")
         _, rows = self.hard(self.q, set())
         back = np.linalg.pinv(rows, rcond=_RANK) if len(rows) else np.zeros((self.n, 0))
         if fling is not None:
             J = self.slopes(self.q, self.sizes, of_rho=False)
             v = np.where(np.abs(J).max(axis=0) > 1e-12, 0.0, v)
             along = J - J @ back @ rows
-            v = v + along.T @ np.linalg.pinv(along @ along.T, rcond=_RANK) @ (fling - J @ v)
-        sizes = self._sizes(self.session, "v0")
-        return self._entries("v0", begun, v - back @ (rows @ v), sizes * (not len(rows)))
+            more = along.T @ np.linalg.pinv(along @ along.T, rcond=_RANK) @ (fling - J @ v)
+            share = 1 / max(1.0, float(np.abs(more / sizes).max()) / _FASTEST)
+            v = v + share * more
+            if share < 1:
+                speed = quantity(float(f"{np.hypot(*(J @ v)):.3g}"), "m/s")
+                said = f"The throw is slowed to {speed}: the model by itself is much slower."
+        values = self._entries("v0", begun, v - back @ (rows @ v), sizes * (not len(rows)))
+        return values, said
 
     def _entries(
         self, group: str, before: np.ndarray, after: np.ndarray, sizes: np.ndarray
