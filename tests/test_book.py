@@ -18,7 +18,7 @@ from explorer.book.building import Book
 from explorer.book.chapters import chapter
 from explorer.book.checking import Complaints, check
 from explorer.book.measured import distance, numbers
-from explorer.book.model_page import ModelPage, model_page
+from explorer.book.model_page import ModelPage, checked, model_page
 from explorer.book.prose import escaped, prose
 from explorer.book.reference import names, reference
 from explorer.book.site import TWINS, plain
@@ -98,6 +98,16 @@ def test_a_run_of_fixed_steps_comes_closer_to_its_closed_form_with_finer_ones():
     right = relays.exact
     relays.exact = lambda t, rho: {"x": right(t, rho)["x"] + 5}
     assert distance(relays).problem.startswith("with a tenth of the step, EulerMoreau differs")
+
+
+def test_a_closed_form_of_what_a_model_approaches_says_so():
+    bar = models["elastic_bar"]()
+    away = distance(bar)
+    assert away.largest > 0.3
+    assert "Closed form of the bar without lumps" in checked([], away)
+    assert "A closed form of the bar without lumps" in bar._repr_markdown_()
+    assert distance(models["elastic_bar"](80)).largest < 0.7 * away.largest
+    assert "of" not in checked([], distance(models["pendulum"]())).partition(" The run")[0]
 
 
 # -- a page of each kind --------------------------------------------------------------------------

@@ -82,6 +82,8 @@ class Distance:
         How many rows were compared.
     finer : float, optional
         The largest difference of a run with a tenth of the step, where the scheme has fixed steps.
+    of : str
+        What the closed form is of, if not of the model itself.
     """
 
     largest: float
@@ -89,6 +91,7 @@ class Distance:
     scheme: str
     rows: int
     finer: float | None = None
+    of: str = ""
 
     @property
     def problem(self) -> str:
@@ -155,7 +158,7 @@ def distance(system: System) -> Distance | None:
     finer = None
     if located is None and hasattr(run.scheme, "h"):
         finer = _apart(simulate(system, replace(run.scheme, h=run.scheme.h / 10)), system)[0]
-    return Distance(largest, scale, type(run.scheme).__name__, rows, finer)
+    return Distance(largest, scale, type(run.scheme).__name__, rows, finer, system.exact_of)
 
 
 def _apart(run: Solution, system: System) -> tuple[float, float, int]:

@@ -167,8 +167,9 @@ def checked(told: list[Number], away: Distance | None) -> str:
         if any(x.measured == x.measured for x in told):
             parts.append("Measured when this page was built.")
     if away is not None:
+        what = f"**Closed form of {escaped(away.of)}.**" if away.of else "**Closed form.**"
         parts.append(
-            f"**Closed form.** The run of `{away.scheme}` differs from it by at most "
+            f"{what} The run of `{away.scheme}` differs from it by at most "
             f"{away.largest:.2g}, where the states reach {away.scale:.3g} ({away.rows} rows)"
             + (
                 f"; with a tenth of its step, by {away.finer:.2g}."

@@ -95,6 +95,7 @@ def elastic_bar(n: int = 20) -> MechanicalSystem:
         *(circle(place[i], 0, high / 2) for i in range(0, n + 1, -(-n // 10))),
     )
     system.exact = partial(exact, n)
+    system.exact_of = "the bar without lumps, which many elements approach"
     system.published = {"elastic bar: contact time": (2 / 3, 1e-2, "2 L / c, Doyen et al. 2011")}
     system.preset("soft", "E a ninth: the wave takes three times as long.", E=100, t_end=3)
     return system

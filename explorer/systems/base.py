@@ -67,6 +67,8 @@ class System(TakesInputs, metaclass=Made):
         Named settings: ``{"text": ..., <parameter, knob or start entry>: value}``.
     exact : callable or None
         Closed form ``exact(t, rho) -> {"q": (n_t, n), "v": (n_t, n)}``; `rho` is a dict.
+    exact_of : str
+        What the closed form is of, where that is not this system, but what it approaches.
     published : dict
         ``{what: (number, tolerance, source)}``.
     sizes : dict of str to Param
@@ -110,6 +112,7 @@ class System(TakesInputs, metaclass=Made):
         self.parameters: dict[str, Param] = {}
         self.presets: dict[str, Plain] = {}
         self.exact: Callable[..., dict[str, np.ndarray]] | None = None
+        self.exact_of = ""
         self.published: dict[str, tuple[float, float, str]] = {}
         self.sizes: dict[str, Param] = {}
         self.shapes: tuple[Shape, ...] = ()

@@ -26,6 +26,7 @@ class Known(Protocol):
 
     published: dict[str, tuple[float, float, str]]
     exact: Callable[..., dict[str, np.ndarray]] | None
+    exact_of: str
     presets: dict[str, Plain]
 
     @property
@@ -64,7 +65,8 @@ def card(system: Known) -> str:
         for what, (value, _, source) in system.published.items()
     ]
     if system.exact is not None:
-        known.append("- A closed form: `system.exact(t, rho)` returns it.")
+        what = f" of {system.exact_of}" if system.exact_of else ""
+        known.append(f"- A closed form{what}: `system.exact(t, rho)` returns it.")
     presets = [
         f"- {escaped(name)}: {escaped(str(preset.get('text', '')))}"
         for name, preset in system.presets.items()
