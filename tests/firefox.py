@@ -28,7 +28,7 @@ _QUIET = {
 
 
 class Firefox:
-    """One window; `errors` are those of its pages."""
+    """One window; `errors` are those of its page since it was opened."""
 
     def __init__(self, address: str) -> None:
         self.socket = websocket.create_connection(
@@ -55,6 +55,7 @@ class Firefox:
         self.call("browsingContext.setViewport", context=self.page, viewport=shape)
 
     def open(self, url: str) -> None:
+        self.errors.clear()
         self.call("browsingContext.navigate", context=self.page, url=url, wait="interactive")
 
     def js(self, expression: str):
