@@ -145,7 +145,7 @@ class Ball:
         steps = np.array([[0, h[3], np.nan] for h in hits]).ravel()
         data = [
             line(t, q, "q", "", BLUE, **dot), line(t, u, "v", "2", RED, **dot),
-            line(t, energy, "E", "3", GREEN, **dot), line(q, u, "phase", "4", BLUE, **dot),
+            line(t, energy, "E", "3", GREEN, opacity=0.35, **dot), line(q, u, "phase", "4", BLUE, **dot),
             line(jump, steps, "impulse", "5", "#000000", visible=bool(p["force"])),
         ]  # fmt: skip
         if self.pinned:

@@ -47,9 +47,10 @@ export class Strokes {
         if (full.mode.includes("markers") && !point) return false;
         const area = trace.fill === "toself" && group.querySelector(".fills path.js-fill");
         if (trace.fill === "toself" && !area) return false;
-        mark.area = area && look(area);
-        mark.line = line && look(line);
-        mark.point = point && { ...look(point), shape: new Path2D(point.getAttribute("d")) };
+        const share = Number(getComputedStyle(group).opacity); // of the whole trace
+        mark.area = area && look(area, share);
+        mark.line = line && look(line, share);
+        mark.point = point && { ...look(point, share), shape: new Path2D(point.getAttribute("d")) };
         mark.x = axisOf(graph._fullLayout, full.xaxis);
         mark.y = axisOf(graph._fullLayout, full.yaxis);
         if (!mark.x || !mark.y) return false;
@@ -142,13 +143,13 @@ function axisOf(layout, id) {
 const counted = (axis, values) => (axis.type === "log" ? values.map(Math.log10) : values);
 
 // Colours, widths and dashes as the page shows them: theme and style sheets included.
-function look(node) {
+function look(node, share) {
   const style = getComputedStyle(node);
   const number = (text, otherwise) => (text === "" ? otherwise : parseFloat(text));
   return {
     stroke: style.stroke, fill: style.fill,
-    strokeAlpha: number(style.strokeOpacity, 1) * number(style.opacity, 1),
-    fillAlpha: number(style.fillOpacity, 1) * number(style.opacity, 1),
+    strokeAlpha: share * number(style.strokeOpacity, 1) * number(style.opacity, 1),
+    fillAlpha: share * number(style.fillOpacity, 1) * number(style.opacity, 1),
     width: number(style.strokeWidth, 1),
     dash: style.strokeDasharray === "none" ? []
       : style.strokeDasharray.split(/[\s,]+/).map(parseFloat),
