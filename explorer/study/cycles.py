@@ -145,6 +145,10 @@ class Cycles:
         self.along = rate if self.autonomous else np.zeros(self.n)
         self._last, self.edge = None, 0.0
 
+    def begin_as(self, cycle: Cycle) -> None:
+        """Let cycles begin in the mode of another one, with what is held there."""
+        self.mode, self.held = cycle.mode, Held(cycle.run)
+
     def first(self, start: Shot) -> np.ndarray:
         """Return the unknowns u of a cycle."""
         T = [start.T] if self.autonomous else []

@@ -175,7 +175,7 @@ def _from_outside(
     at = point.node.w.copy()
     at[-1] = point.parameter / scale
     cycle = cycle_of(point.node)
-    problem.mode = cycle.mode
+    problem.begin_as(cycle)
     if problem.autonomous:
         problem.anchor = point.node.w[: problem.n] * problem.scale[: problem.n]
         problem.along = cycle.run.march.sample(np.zeros(1), slopes=False)[1][0, : problem.n]

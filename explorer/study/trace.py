@@ -90,8 +90,9 @@ class Traced:
 class Followed(Problem, Protocol):
     """A problem that `trace` can follow."""
 
-    def state(self, u: np.ndarray) -> np.ndarray:
-        """Return the state at unknowns."""
+    @property
+    def n(self) -> int:
+        """How many of the unknowns, the first ones, are states."""
         ...
 
     def settled(self, node: Node) -> Node | None:
@@ -135,7 +136,9 @@ def trace(problem: Followed, start: Node, options: Options) -> Traced:
             while len(nodes) > 1 and _to_infinity(problem, start, nodes[-1])[0] > 2 * _FAR:
                 nodes.pop()
             return found
-        h = min(h, max(options.h_max, _GROWS * float(np.abs(here.w[:-1]).max()) * (far > _FAR)))
+        h = min(
+            h, max(options.h_max, _GROWS * float(np.abs(here.w[: problem.n]).max()) * (far > _FAR))
+        )
         done = correct(problem, here.w + h * here.tangent, here.tangent, options.tol)
         node = None if done is None else done[0]
         if node is None or not _near(here, node, h):
@@ -192,11 +195,10 @@ def _to_infinity(problem: Followed, start: Node, here: Node) -> tuple[float, flo
     The latter is the part of the parameter in which a state that grows as 1/(p_0 - p) is infinite;
     unless it is short, the former is 0.
     """
-    first, now = (np.abs(problem.state(node.w * problem.scale)) for node in (start, here))
-    unit = problem.scale[: len(now)]
-    k = int((now / unit).argmax())
-    far = float(now[k] / unit[k] / max((first / unit).max(), 1.0))
-    if k >= len(here.w) - 1 or not far > _FAR or here.w[k] * here.tangent[k] <= 0:
+    first, now = (np.abs(node.w[: problem.n]) for node in (start, here))
+    k = int(now.argmax())
+    far = float(now[k] / max(first.max(), 1.0))
+    if not far > _FAR or here.w[k] * here.tangent[k] <= 0:
         return 0.0, 0.0
     left = abs(float(here.w[k] * here.tangent[-1] / here.tangent[k]))
     return (far, left) if left < _STEEP else (0.0, left)
