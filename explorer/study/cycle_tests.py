@@ -13,6 +13,7 @@ from explorer.study.near_misses import Miss
 __all__ = [
     "events_of",
     "genuine",
+    "is_point",
     "margins",
     "multipliers_of",
     "rotated",
@@ -22,6 +23,7 @@ __all__ = [
 
 _HITS = ("impact", "event", "crosses")  # events whose guard is met with a speed
 _AT_FOLD = 0.1  # how far a multiplier may be from 1 at a located fold
+_POINT = 3e-3  # of the width of the first cycle, below which one has shrunk to a point
 _REPEATS = 1e-7  # of the largest states: how near a cycle comes back to its start before its period
 
 
@@ -103,6 +105,16 @@ def events_of(run: Solution) -> list[LocatedEvent]:
                 leads.discard(event.contact)
             found.append(event)
     return found[::-1]
+
+
+def is_point(run: Solution, wide: np.ndarray) -> bool:
+    """Whether a cycle is so small beside one that is `wide` (n_x,) that it is one no more.
+
+    Behind such a point, as a Hopf bifurcation is, come the same cycles again, or none.
+    """
+    states = run.march.steps.y[:, : len(wide)]
+    unit = np.maximum(wide, 1e-3 * wide.max(initial=1e-300))
+    return bool((np.ptp(states, axis=0) / unit).max() < _POINT)
 
 
 def rotated(sequence: tuple[object, ...]) -> tuple[object, ...]:

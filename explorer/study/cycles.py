@@ -20,10 +20,11 @@ from explorer.dispatch.simulate import begun_in
 from explorer.errors import BadValue, StepFailed
 from explorer.results.solution import Solution
 from explorer.schemes.event_driven import EventDriven
-from explorer.study.arclength import Evaluation, Node, correct, tangent
+from explorer.study.arclength import BranchEnds, Evaluation, Node, correct, tangent
 from explorer.study.cycle_tests import (
     events_of,
     genuine,
+    is_point,
     margins,
     multipliers_of,
     rotated,
@@ -112,10 +113,10 @@ class Cycles:
         self.scale = np.ones(self.n + 1 + self.autonomous)
         self._last: tuple[bytes, Solution] | None = None
         self.begin(start)
-        peak = np.abs(self._orbit(start)).max(axis=0)
+        orbit = self._orbit(start)
+        peak, self.wide = np.abs(orbit).max(axis=0), np.ptp(orbit, axis=0)
         size = np.where(peak > 1e-3 * peak.max(), peak, peak.max() or 1.0)
-        extra = [start.T] if self.autonomous else []
-        self.scale = np.array([*size, *extra, span])
+        self.scale = np.array([*size, *([start.T] * self.autonomous), span])
 
     @property
     def autonomous(self) -> bool:
@@ -198,10 +199,9 @@ class Cycles:
 
     def _orbit(self, start: Shot) -> np.ndarray:
         """Return states along a cycle, (k, n)."""
-        run = self._shoot(start.x, start.T, slopes=False)
-        t = np.linspace(0, run.march.t_last, 200)
-        orbit: np.ndarray = run.march.sample(t, exact=False, slopes=False)[0][:, : self.n]
-        return orbit
+        march = self._shoot(start.x, start.T, slopes=False).march
+        t = np.linspace(0, march.t_last, 200)
+        return np.asarray(march.sample(t, exact=False, slopes=False)[0][:, : self.n])
 
     def evaluate(self, u: np.ndarray, full: bool = True) -> Evaluation:
         """Return the equations at u; with `full` also test functions and margins."""
@@ -344,9 +344,10 @@ class Cycles:
         """
         if not self.autonomous:
             return None
-        cycle = cycle_of(node)
+        cycle, u = cycle_of(node), node.w * self.scale
         run, T, n = cycle.run, cycle.T, self.n
-        u = node.w * self.scale
+        if is_point(run, self.wide):
+            raise BranchEnds(f"the cycle shrinks to a point, at {self.parameter} = {u[-1]:.6g}")
         times = np.array([e.t for e in run.located])
         edge = float(np.minimum(times, T - times).min(initial=np.inf))
         if self.edge == 0:

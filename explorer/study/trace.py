@@ -10,7 +10,15 @@ from typing import Protocol
 import numpy as np
 
 from explorer.errors import ExplorerError
-from explorer.study.arclength import Evaluation, Node, Problem, approach, correct, located
+from explorer.study.arclength import (
+    BranchEnds,
+    Evaluation,
+    Node,
+    Problem,
+    approach,
+    correct,
+    located,
+)
 
 __all__ = [
     "CLOSED",
@@ -124,7 +132,8 @@ def trace(problem: Followed, start: Node, options: Options) -> Traced:
         try:
             moved = problem.settled(here)
         except ExplorerError as error:
-            found.reason = f"the cycle cannot be begun elsewhere: {error}"
+            why = "" if isinstance(error, BranchEnds) else "the cycle cannot be begun elsewhere: "
+            found.reason = f"{why}{error}"
             return found
         if moved is not None:
             history, here = [moved], moved
@@ -190,10 +199,9 @@ def trace(problem: Followed, start: Node, options: Options) -> Traced:
 
 
 def _to_infinity(problem: Followed, start: Node, here: Node) -> tuple[float, float]:
-    """Return how large the state is beside that of the first point, and what is left to infinity.
+    """Return how large the state is beside the first one, and the parameter left to infinity.
 
-    The latter is the part of the parameter in which a state that grows as 1/(p_0 - p) is infinite;
-    unless it is short, the former is 0.
+    The latter is that of growth as 1/(p_0 - p); unless it is short, the former is 0.
     """
     first, now = (np.abs(node.w[: problem.n]) for node in (start, here))
     k = int(now.argmax())
