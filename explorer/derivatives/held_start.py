@@ -16,7 +16,15 @@ from explorer.runs.event_driven.run import BAND
 if TYPE_CHECKING:
     from explorer.compiled import Flow
 
-__all__ = ["check_held_start", "constraints_of", "directions", "held_at_start", "slopes_of"]
+__all__ = [
+    "check_held_start",
+    "constraints_of",
+    "directions",
+    "directions_at_end",
+    "held_at_start",
+    "least_free",
+    "slopes_of",
+]
 
 _STEP = 1e-6  # of the difference; gaps and speeds are smooth
 _MOVES = 1e-6
@@ -67,12 +75,40 @@ def directions(run: Solution) -> np.ndarray | None:
 
     None: nothing is held, and it may move in all.
     """
-    held = held_at_start(run)
+    return _along(run, 0, held_at_start(run))
+
+
+def directions_at_end(run: Solution) -> np.ndarray | None:
+    """Return orthonormal directions along what is held at the end, (n_x, k), or None."""
+    steps, held = run.march.steps, held_at_start(run)
+    if not len(held):
+        return None
+    return _along(run, -1, np.asarray(steps.state[-1, 1 : 1 + len(held)] == 1))
+
+
+def least_free(run: Solution) -> int:
+    """Return the least number of directions in which a motion is free anywhere along a run.
+
+    Where contacts close and stick, others are lost for good.
+    """
+    march, least = run.march, int(run.march.flow.n_x)
+    held = len(held_at_start(run))
+    if not held:
+        return least
+    patterns, rows = np.unique(march.steps.state[:, 1 : 1 + held] == 1, axis=0, return_index=True)
+    for pattern, row in zip(patterns, rows.tolist(), strict=True):
+        free = _along(run, row, pattern)
+        least = least if free is None else min(least, free.shape[1])
+    return least
+
+
+def _along(run: Solution, row: int, held: np.ndarray) -> np.ndarray | None:
+    """Return orthonormal directions along what is held at a step, (n_x, k); None of nothing."""
     if not held.any():
         return None
     march, flow = run.march, run.march.flow
-    C = slopes_of(flow, np.asarray(march.rho, float), march.steps.y[0, : flow.n_x].copy(), held)
-    _, sizes, rows = np.linalg.svd(C)
+    x = march.steps.y[row, : flow.n_x].copy()
+    _, sizes, rows = np.linalg.svd(slopes_of(flow, np.asarray(march.rho, float), x, held))
     rank = int((sizes > _MOVES * max(sizes.max(initial=0.0), 1e-300)).sum())
     return np.ascontiguousarray(rows[rank:].T)
 
