@@ -170,6 +170,6 @@ def test_a_chatter_that_ends_takes_all_directions_away():
         "one stop", q="x", mass=[[1]], force=["cos(2.85*t) - x - 0.05*v_x"]
     )
     system.contact(ex.Contact(-system.q[0], e=0.8, name="stop"))
-    system.start(q=[-1e-3], t_end=50)
+    system.start(q=[-1e-4], t_end=50)
     found = lyapunov(system, period=2 * np.pi / 2.85, intervals=64, transient=0)
     np.testing.assert_array_equal(found.exponents, -np.inf)
