@@ -18,6 +18,8 @@ TOL = 1e-12
 class Curve:
     """G(x, p) = 0 in scaled unknowns, with what happens at a point of it."""
 
+    n = 1
+
     def __init__(self, G, J, scale=(1.0, 1.0), tests=None, margins=None, sequence=None, valid=None):
         self.G, self.J, self.scale = G, J, np.array(scale)
         self.tests, self.margins = tests or {}, margins or {}

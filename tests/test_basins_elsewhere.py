@@ -63,3 +63,45 @@ def test_a_map_goes_on_where_it_was_stopped(oscillator, whole, tmp_path, monkeyp
     monkeypatch.setattr(parts, "_work_here", lambda *given: runs.append(given) or own(*given))
     same(whole, basins(oscillator, folder=tmp_path, **ASKED))
     assert not runs  # all of it is on disk
+
+
+PLANES = {  # the parameters, and what a start comes to after many iterates: its number of points
+    "a fixed point beside a cycle of three": ({"tau_L": 0.2, "delta_L": 0.8, "tau_R": -1.5, "delta_R": 0.6}, {1, 3}),
+    "robust chaos": ({}, {0, -1}),
+    "a cycle of four far away": ({"tau_L": -1.0, "delta_L": 0.9, "tau_R": 0.5, "delta_R": 0.9}, {1, 4}),
+    "an island": ({"tau_L": -0.3, "delta_L": 0.9, "tau_R": -1.6, "delta_R": 0.9}, {1, -1}),
+}  # fmt: skip
+
+
+def plane(x, y, tau_L=1.7, delta_L=0.5, tau_R=-1.7, delta_R=0.5, mu=1.0):
+    """Return the next states."""
+    tau, delta = np.where(x <= 0, tau_L, tau_R), np.where(x <= 0, delta_L, delta_R)
+    return tau * x + y + mu, -delta * x
+
+
+@pytest.mark.parametrize("name", PLANES)
+def test_basins_of_a_map_are_those_of_plain_iterates(name):
+    """Each start by itself: how many points its last states have, or that it has gone far."""
+    given, periods = PLANES[name]
+    values = np.linspace(-3, 3, 30)
+    found = ex.study.basins(
+        ex.models.border_collision_plane(), over={"x0.x": values, "x0.y": values},
+        section=ex.study.Section(period=1), periods=1000, progress=False, **given,
+    )  # fmt: skip
+    x, y = (part.ravel() for part in np.meshgrid(values, values, indexing="ij"))
+    with np.errstate(all="ignore"):
+        for _ in range(3000):
+            x, y = plane(x, y, **given)
+        last = [x]
+        for _ in range(4):
+            x, y = plane(x, y, **given)
+            last.append(x)
+        expected = np.zeros(900, int)
+        for k in (4, 3, 2, 1):
+            expected[np.abs(last[k] - last[0]) < 1e-9] = k
+    expected[~(np.abs(x) < 1e3)] = -1
+    assert set(expected.tolist()) == periods
+    own = [one.period for one in found.attractors]
+    label = found.label.ravel()
+    told = np.array([own[k] if k >= 0 else k for k in label])
+    np.testing.assert_array_equal(told, expected)

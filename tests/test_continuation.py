@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import sympy as sp
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 from scipy.optimize import brentq
@@ -526,10 +527,15 @@ def test_what_cannot_be_followed_is_refused_in_a_sentence(given, said):
     assert str(error.value).endswith(".")
 
 
-def test_a_cycle_that_is_held_where_it_begins_is_refused():
-    """The belt carries the block all the time: no start is free of the contact."""
-    with pytest.raises(ex.ExplorerError, match="begins on a closed contact") as error:
-        continuation(ex.models.stick_slip(), parameter="v", section="belt", count=2)
+def test_a_cycle_that_slides_where_it_begins_is_refused():
+    """x' = cos(t)/2 - p sign(x), y' = x - y + cos(t) stays on x = 0 for p > 1/2."""
+    system = ex.StepSystem("sliding", x="x y")
+    (x, y), (p,), t = system.x, system.params(p=ex.Param(1.0, 0.8, 2)), system.t
+    step = 2 * system.switch(x, name="side") - 1
+    system.f = [sp.cos(t) / 2 - p * step, x - y + sp.cos(t)]
+    system.start(x=[0, 0.5], t_end=20)
+    with pytest.raises(ex.ExplorerError, match="lies on the switching surface") as error:
+        continuation(system, parameter="p", period="2*pi", guess=[0, 0.5])
     assert str(error.value).endswith(".")
 
 

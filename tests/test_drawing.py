@@ -913,6 +913,15 @@ def test_points_are_chosen_for_the_size_and_the_window_of_each_plot(ranges, monk
         assert (box.over_time, box.coarse, double) == (k != "3", 2.0, bool(ranges))
 
 
+def test_names_of_friction_at_two_contacts_stand_in_two_lines():
+    """Short names above each other, long ones too: that is narrow enough beside a mechanism."""
+    run = ex.simulate(ex.models.rough_block(), t_end=0.1)
+    named = [t for t in ex.views.explore(run).data if t.legend == "legend3" and t.showlegend]
+    ordered = sorted(named, key=lambda trace: trace.legendrank or 1000)
+    assert [t.name for t in ordered] == ["left corner", "right corner", "± μ λ", "sticks"]
+    assert [t.legendgroup for t in ordered] == ["0", "0", "1", "1"]
+
+
 def test_between_two_plots_there_is_room_for_labels_and_legends():
     """19 px a line of a legend, 44 px of tick labels and a title where the axis is not shared."""
     time, log, other = (

@@ -12,6 +12,7 @@ from plain import opened, plain
 
 from explorer.codes import NEWTON_CAP, NOT_FINITE, SUCCESS
 from explorer.kernels.complementarity.box_lcp import LEMKE, PIVOTING
+from explorer.kernels.model.held_inputs import NEVER
 from explorer.kernels.time_stepping.euler_moreau_structures import (
     CONSTANT,
     LINEAR,
@@ -20,9 +21,11 @@ from explorer.kernels.time_stepping.euler_moreau_structures import (
     Model,
     Options,
     Places,
+    Problem,
     Record,
     workspace,
 )
+from explorer.kernels.time_stepping.march import Grid
 
 dense, banded = plain("time_stepping.euler_moreau"), plain("time_stepping.euler_moreau_band")
 N, M = 3, 2
@@ -48,14 +51,15 @@ class Case:
         table = np.array([[bundle, 0] for bundle in range(4)])
         lower, upper = np.array([-0.8, 0.0]), np.array([0.8, np.inf])
         self.model = Model(table, np.zeros(1 + N + M), np.full(99, np.nan), places, self.mass, lower, upper)  # fmt: skip
-        self.method = Method(0.05, (steps - 0.4) * 0.05, *coefficients)
+        self.method, self.h = Method(*coefficients), 0.05
+        self.grid = Grid((steps - 0.4) * self.h, steps, True, NEVER)
         self.options = Options(kind, 30, 1e-13, lcp, 1e-9)
         rows = steps + 1
         self.record = Record(np.zeros(rows), np.zeros((rows, N)), np.zeros((rows, M)), np.zeros((rows, M)),
                              np.zeros((rows, M), np.int8), np.zeros(rows, np.int32), np.zeros((rows, 2)))  # fmt: skip
         self.record.x[0] = normal(size=N)
         self.record.side[0] = 0, -1
-        self.work = opened(workspace(N, M, np.array([lower, upper])))
+        self.work = opened(workspace(N, M, np.array([lower, upper]), self.h))
 
     def f(self, t, x):
         return self.F @ x + self.a * np.sin(15 * t * self.moves) + self.bend * x**2
@@ -80,12 +84,18 @@ class Case:
         out[:] = np.nan
         out[: len(values)] = values
 
+    @property
+    def problem(self):
+        return Problem(self.model, self.method, self.options, self.grid)
+
     def run(self):
-        return dense.run(self.model, self.method, self.options, self.record, self.work, 0)
+        status = dense.run(self.problem, self.record, self.work)
+        return status, self.work.state[0].row
 
     def check(self, tol=1e-10):
         """Assert that every row solves the equations of its step."""
-        (t, x, lam, y, *_), (h, t_end, theta, a, s, _) = self.record, self.method
+        (t, x, lam, y, *_), (theta, a, s) = self.record, self.method
+        h, t_end = self.h, self.grid.t_end
         np.testing.assert_allclose(t[:-1], h * np.arange(len(t) - 1), rtol=1e-12)
         assert t[-1] == t_end
         np.testing.assert_allclose(y[0], self.y(t[0], x[0], lam[0]))
@@ -133,7 +143,7 @@ def test_a_band_solves_the_same_steps(monkeypatch, kind, coefficients):
         band = SimpleNamespace(ptr=np.arange(size + 1) * size, col=np.tile(np.arange(size), size), slots=np.array(slots),
                                place=place, mass=case.mass.ravel(), val=np.zeros(size * size), kept=kept,
                                W=np.zeros((size, 3 * (size - 1) + 1)), pivots=np.zeros(size, int), **zeros)  # fmt: skip
-        assert banded.march(case.model, case.method, case.options, case.record, band) == 5
+        assert banded.march(case.problem, case.record, band, case.h) == 5
         case.check()
         monkeypatch.setitem(dense.run.__globals__, "call", other.call)
         assert other.run() == (SUCCESS, 5)
@@ -162,7 +172,7 @@ def test_the_residual_of_an_iterate_is_beside_its_terms(monkeypatch, coefficient
     case.options = case.options._replace(newton_max=1)
     assert case.run() == (NEWTON_CAP, 0)
     x0, lam0, t1 = case.record.x[0], case.record.lam[0], h
-    state, linear, box = case.work.state, case.work.linear, case.work.box
+    state, linear, box = case.work.iterate, case.work.linear, case.work.box
     x, lam, at = state.x, state.lam, s * h
     u = s * x + (1 - s) * x0
     f0, f1, r0, r = case.f(0.0, x0), case.f(t1, x), case.r(x0, lam0), case.r(u, lam)

@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import sympy as sp
 from scipy.linalg import expm
 
 import explorer as ex
@@ -149,3 +150,44 @@ def test_what_does_not_graze_is_refused(impact):
     )
     with pytest.raises(ex.ExplorerError, match="Equilibria and maps do not graze"):
         grazing(continuation(system, parameter="m", over=(0.1, 0.5)))
+
+
+def preloaded(p):
+    """Return x'' + c x' + x + p [x > 0] = F cos(w t) - 1/2, which touches x = 0 from below."""
+    system = ex.StepSystem("preloaded", x="x v")
+    (x, v), t = system.x, system.t
+    (F,) = system.params(F=ex.Param(0.1, 0.01, 2))
+    side = system.switch(x, name="side")
+    system.f = [v, F * sp.cos(0.7 * t) - x - 0.1 * v - sp.Rational(1, 2) - p * side]
+    system.start(x=[-0.5, 0], t_end=50)
+    return continuation(
+        system, parameter="F", period=2 * np.pi / 0.7, over=(0.05, 0.4), guess=[-0.4, 0], step=0.05
+    )
+
+
+@pytest.mark.parametrize("p", [0.6, -0.2])
+def test_a_preloaded_spring_has_a_square_root(p):
+    """The forces differ on the surface, and both turn the motion back: with p = -0.2 later."""
+    branch = preloaded(p)
+    form = grazing(branch, branch.found("grazing")[0])
+    touch = 0.5 * abs(1 - 0.7**2 + 0.07j)
+    assert form.parameter == pytest.approx(touch, abs=1e-8)
+    assert (form.kind, form.exponent) == ("discontinuous", 0.5)
+    assert form.ok
+    # without any derivative: one period from the state of the linear motion
+    moved = []
+    for more in (0, 3e-8):  # F - touch is one, then four times as large
+        F = touch + 1e-8 + more
+        start = F / (1 - 0.7**2 + 0.07j)
+        x0 = np.array([start.real - 0.5, (0.7j * start).real])
+        run = ex.simulate(
+            branch.system, ex.EventDriven(rtol=1e-12, atol=1e-14), F=F, x0=x0, t_end=2 * np.pi / 0.7
+        )
+        moved.append(np.linalg.norm(run.x[-1] - x0))
+    assert moved[1] / moved[0] == pytest.approx(2, rel=0.02)
+
+
+def test_a_field_that_carries_away_has_no_normal_form():
+    branch = preloaded(-0.8)
+    with pytest.raises(ex.NotApplicable, match="carries the state away at once"):
+        grazing(branch, branch.found("grazing")[0])

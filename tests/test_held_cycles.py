@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import explorer as ex
-from explorer.study import limit_cycle
+from explorer.study import continuation, limit_cycle
 from explorer.study.return_map import ReturnMap
 
 T = 2 * np.pi / 0.4
@@ -123,3 +123,102 @@ def test_a_driven_block_that_sticks_and_slides_is_found_at_any_phase(phase):
         np.testing.assert_allclose(
             (ends[0] - ends[1]) / (2 * size), cycle.jacobian[:, k], atol=1e-4
         )
+
+
+def as_single_cycles(branch, system, **given):
+    """Compare points of a branch with cycles that are sought alone."""
+    for k in (0, len(branch) // 2, len(branch) - 1):
+        one = limit_cycle(
+            system, guess=branch.x[k], **{branch.parameter: branch.values[k]}, **given
+        )
+        np.testing.assert_allclose(one.x, branch.x[k], atol=1e-7)
+        assert one.period == pytest.approx(branch.period[k], rel=1e-8)
+        found = branch.multipliers[k][~np.isnan(branch.multipliers[k])]
+        rest = np.delete(found, range(len(one.multipliers)))
+        np.testing.assert_allclose(found[: len(one.multipliers)], one.multipliers, atol=1e-6)
+        np.testing.assert_allclose(rest, 0, atol=1e-8)
+
+
+def test_a_branch_of_a_block_that_the_belt_holds_has_the_period_of_the_closed_form():
+    branch = continuation(
+        ex.models.stick_slip(), parameter="v", section="belt", count=2, over=(0.3, 0.9), step=0.2
+    )
+    m, k, mu_s, mu, g = 1.0, 4.0, 0.4, 0.2, 9.81
+    lead, w, v = (mu_s - mu) * m * g / k, np.sqrt(k / m), branch.values
+    expected = 2 * lead / v + 2 * (np.pi - np.arctan(w * lead / v)) / w
+    np.testing.assert_allclose(branch.period, expected, rtol=1e-8)
+    assert branch.ends == ("end of the range", "end of the range")
+    assert branch.stable.all()
+    assert not branch.points
+
+
+def tuned(phase, floor=0):
+    """Return the driven block that sticks at its turns; the force may move the floor as well."""
+    system = ex.MechanicalSystem("dragged", q="x y z")
+    (F,) = system.params(F=ex.Param(4.0, 1, 8))
+    force = [f"F*cos(1.5*t + {phase}) - 2*x - (x - z)", "-9.81", "-(z - x) - 0.4*v_z - z"]
+    system.mass, system.force = [[1, 0, 0], [0, 1, 0], [0, 0, 1]], force
+    gap = system.q[1] - floor * (F**2 / 50 + system.q[2] / 10)
+    system.contact(ex.Contact(gap=gap, mu=0.2, slip=system.v[0], name="floor"))
+    system.start(q=[0.1, floor * F**2 / 50, 0], t_end=40)
+    return system
+
+
+@pytest.mark.parametrize(("phase", "floor"), [(0.0, 0), (2.1, 0), (0.7, 1)])
+def test_a_branch_begins_on_a_floor_and_finds_where_a_block_sticks_no_more(phase, floor):
+    """At whatever phase, also where the parameter moves the floor."""
+    period, system = 2 * np.pi / 1.5, tuned(phase, floor)
+    branch = continuation(system, parameter="F", period=period, over=(3, 6), step=0.1)
+    assert branch.ends == ("end of the range", "end of the range")
+    as_single_cycles(branch, system, period=period)
+    assert {point.kind for point in branch.points} == {"sliding"}
+    where = branch.points[-1].parameter  # the last stick
+    for F, sticks in ((where - 1e-4, True), (where + 1e-4, False)):
+        one = limit_cycle(system, period=period, F=F)
+        assert ("sticks" in {e.kind for e in one.trajectory.located}) == sticks
+    if not floor:
+        assert where == pytest.approx(3.70557164, abs=1e-7)
+
+
+def test_a_branch_goes_on_where_a_block_begins_to_stick_at_the_end_of_the_period():
+    """It slips where the period begins, then sticks there, until it sticks all the time."""
+    period, system = 2 * np.pi / 1.5, tuned(0.7)
+    branch = continuation(
+        system, parameter="F", period=period, F=3.0, over=(1.2, 3.5), direction="down", step=0.1
+    )
+    assert len(set(branch.piece)) == 2
+    assert branch.values[-1] == pytest.approx(0.2 * 9.81, abs=1e-2)
+    as_single_cycles(branch, system, period=period)
+
+
+def chattering(phase):
+    """Return the two masses of which one chatters, on a stop that can be moved."""
+    force = [f"0.8*cos(0.4*t + {phase}) - x - 0.5*(x - y)", "-0.5*(y - x) - 0.6*y - 0.3*v_y"]
+    system = ex.MechanicalSystem("pair", q="x y")
+    e, c = system.params(e=ex.Param(0.4, 0, 0.9), c=ex.Param(0.0, -0.5, 0.5))
+    system.mass, system.force = [[1, 0], [0, 1]], force
+    system.contact(ex.Contact(c - system.q[0], e=e, name="stop"))
+    system.start(q=[-0.3, 0], t_end=40)
+    return system
+
+
+@pytest.mark.parametrize("phase", [0.8, -1.6])
+def test_a_branch_of_cycles_that_chatter_has_no_points_where_impacts_are_summed_up(phase):
+    """How many impacts are located before an accumulation changes along it, and means nothing."""
+    system = chattering(phase)
+    branch = continuation(system, parameter="e", period=T, over=(0.2, 0.7), step=0.2)
+    assert branch.ends == ("end of the range", "end of the range")
+    assert not branch.points
+    as_single_cycles(branch, system, period=T)
+
+
+def test_a_chatter_passes_the_begin_of_the_period():
+    """Its first impact moves from behind the begin of the period to before its end."""
+    system = chattering(-1.6)
+    branch = continuation(
+        system, parameter="c", period=T, over=(-0.2, 0.1), direction="down", step=0.2
+    )
+    assert branch.ends == ("start", "end of the range")
+    assert len(set(branch.piece)) == 2
+    assert not branch.points
+    as_single_cycles(branch, system, period=T)

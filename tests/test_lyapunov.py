@@ -135,3 +135,41 @@ def test_an_interval_in_which_digits_are_lost_is_refused():
 def test_a_run_that_falls_has_no_exponents():
     with pytest.raises(ex.ExplorerError, match="does not go on"):
         lyapunov(ex.models.simplest_walker(), rate0=-0.17, intervals=64, transient=0)
+
+
+def test_directions_across_a_held_contact_are_none():
+    """A block on a floor: its exponents are those of its cycle, and of what the floor holds -inf.
+
+    Motions that would leave the floor grow as the time, which looked like an exponent above zero.
+    """
+    period = 2 * np.pi / 1.5
+    system = ex.MechanicalSystem(
+        "dragged", q="x y z", mass=[[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+        force=["4*cos(1.5*t) - 2*x - (x - z)", "-9.81", "-(z - x) - 0.4*v_z - z"],
+    )  # fmt: skip
+    system.contact(ex.Contact(gap=system.q[1], mu=0.2, slip=system.v[0], name="floor"))
+    system.start(q=[0.1, 0, 0], t_end=40)
+    found = lyapunov(system, period=period, intervals=64)
+    cycle = ex.study.limit_cycle(system, period=period)
+    expected = np.log(np.abs(cycle.multipliers)) / period
+    np.testing.assert_allclose(found.exponents[2:4], expected[2:], atol=1e-6)
+    assert found.exponents[:2].mean() == pytest.approx(expected[0], abs=1e-5)
+    np.testing.assert_array_equal(found.exponents[4:], -np.inf)
+
+
+def test_a_block_that_sticks_keeps_one_direction():
+    """It forgets all but where it is on its way, along the flow."""
+    found = lyapunov(ex.models.stick_slip(), intervals=100)
+    assert abs(found.exponents[0]) < 0.02
+    np.testing.assert_array_equal(found.exponents[1:], -np.inf)
+
+
+def test_a_chatter_that_ends_takes_all_directions_away():
+    """The mass comes to rest on its stop, and begins anew from there: the orbit is superstable."""
+    system = ex.MechanicalSystem(
+        "one stop", q="x", mass=[[1]], force=["cos(2.85*t) - x - 0.05*v_x"]
+    )
+    system.contact(ex.Contact(-system.q[0], e=0.8, name="stop"))
+    system.start(q=[-1e-4], t_end=50)
+    found = lyapunov(system, period=2 * np.pi / 2.85, intervals=64, transient=0)
+    np.testing.assert_array_equal(found.exponents, -np.inf)

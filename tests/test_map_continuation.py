@@ -187,3 +187,25 @@ def test_a_branch_of_a_map_is_drawn():
     x = np.concatenate([np.asarray(trace.x, float) for trace in drawn.data if trace.x is not None])
     assert np.nanmin(x) == pytest.approx(-1)
     assert np.nanmax(x) == pytest.approx(1)
+
+
+def test_a_branch_that_goes_to_infinity_ends_with_where():
+    """x = mu / (1 - a); a step grows with the state, and what is far away is not kept."""
+    system = ex.models.border_collision()
+    branch = continuation(system, parameter="a", a=0.5, mu=-0.8, over=(0, 2), guess=[-1.0])
+    assert branch.ends == ("end of the range", "it goes to infinity, as the parameter comes to 1")
+    np.testing.assert_allclose(branch.x[:, 0], -0.8 / (1 - branch.values), rtol=1e-7)
+    assert len(branch) < 400
+    assert np.abs(branch.x).max() < 100
+
+
+def test_a_high_peak_is_no_infinity():
+    """x = 1 / ((m - 1/2)^2 + 1e-2) is 25 times as large as at the first point, and comes back."""
+    system = ex.MapSystem(
+        "peak", x="x", params={"m": ex.Param(0.0, 0, 1)}, f=["0.5*x + 0.5/((m - 1/2)**2 + 1e-2)"]
+    )
+    system.start(x=[4])
+    branch = continuation(system, parameter="m", m=0.0, direction="up", step=0.05)
+    assert branch.x.max() > 95
+    assert branch.x[:, 0] == pytest.approx(1 / ((branch.values - 0.5) ** 2 + 1e-2), rel=1e-7)
+    assert branch.ends[1] == "end of the range"

@@ -145,6 +145,45 @@ def test_smooth_motion_runs_as_alone(scheme):
         assert (found.code == 0).all()
 
 
+EULER = [
+    ex.EulerMoreau(h=0.02),
+    ex.EulerMoreau(h=0.023, theta=1.0, gamma=0.7),
+    ex.EulerMoreau(h=0.02, gamma=0.6, gamma_on="relation", lcp="lemke"),
+]
+
+
+@pytest.mark.parametrize("scheme", EULER, ids=repr)
+@pytest.mark.parametrize("name", ["two_relays", "relay_feedback", "sliding_mode"])
+def test_laws_and_step_functions_run_as_alone(name, scheme):
+    """Also infinitely many switches, and slides; switches are counted, and are points."""
+    system, events = models[name](), 0
+    over = {f"x0.{system.coordinates[0]}": [1.0, 1.5, 2.0]}
+    for section in (
+        Section(period=0.41),
+        Section(event=system.guard_names[0]),
+        Section(event=system.guard_names[-1], side="before"),
+    ):
+        found = check(
+            system, scheme, over, t_end=5.003, transient=0.1, observe=["extrema", section]
+        )  # fmt: skip
+        assert (found.code == 0).all()
+        events += found.found.sum() * (section.event is not None)
+    assert events > 0
+    assert (found.events > 0).any()
+
+
+def test_a_circuit_with_a_diode_runs_as_alone():
+    """A law of complementarity, whose values differ from member to member, and what is refused."""
+    system = models["rlcd_circuit"]()
+    L = system.parameters["L"].value
+    found = check(
+        system, ex.EulerMoreau(h=1e-5), {"L": [L, 2 * L, 0.0]}, apart=1, t_end=2.003e-3,
+        observe="extrema",
+    )  # fmt: skip
+    assert found.code.tolist() == [0, 0, -1]
+    assert (found.events[:2] > 0).all()
+
+
 def test_members_that_are_not_in_order_are_refused_as_alone():
     """A start behind the stop, a restitution beyond 1, a step longer than the run."""
     over = {"q0.x": [-1.0, 2.0], "e": [0.5, 1.5]}

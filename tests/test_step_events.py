@@ -10,7 +10,7 @@ from loops import for_each
 from plain import plain
 
 import explorer as ex
-from explorer.results import stepped
+from explorer.results import law_steps, stepped
 
 COVERS = ("kernels/time_stepping/step_events.py",)  # see mutant_rooms.py
 events = plain("time_stepping.step_events")
@@ -70,6 +70,26 @@ def test_a_soft_contact_does_not_jump():
     assert not found.jump.any()
 
 
+@for_each("seed", range(40))
+def test_switches_of_laws_are_those_of_a_run(seed):
+    """A run begins at the places that its first step has found."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 30))
+    side = rng.integers(-1, 2, (n, 2)).astype(np.int8)
+    side[0] = side[1]
+    law = SimpleNamespace(kind="relay")
+    run = SimpleNamespace(recorded_row=lambda name: side, laws=[law, law])
+    t, since = np.arange(n) * 0.1, 0.1 * (seed % 5)
+    side_before = side.copy()
+    side_before[0] = 7  # what the record holds there before
+    trace = events.Trace(t, None, None, None, None, None, side_before)
+    found = events.Found(np.zeros(n + 2, np.int64), np.zeros(n, np.int8))
+    for a in range(2):
+        rows = [row for row, _, law in law_steps.event_rows(run) if law == a]
+        assert events.law_events(trace, found, a, since) == sum(t[row] >= since for row in rows)
+        assert found.row[1 : 1 + found.row[0]].tolist() == rows
+
+
 @pytest.mark.parametrize("base", [ex.MoreauJean, ex.NonsmoothGeneralizedAlpha])
 def test_a_scheme_with_a_march_of_its_own_has_no_ensemble_of_another(base):
     class Own(base):
@@ -90,3 +110,10 @@ def test_a_scheme_with_a_run_of_its_own_has_no_ensemble_of_another():
     assert ex.Newmark(h=0.01).ensemble(system) is not None
     assert ex.GeneralizedAlpha(h=0.01).ensemble(system) is not None
     assert Own(h=0.01).ensemble(system) is None
+
+    class Relay(ex.EulerMoreau):
+        def run(self, *args, **given):
+            return super().run(*args, **given)
+
+    assert ex.EulerMoreau(h=0.01).ensemble(ex.models.two_relays()) is not None
+    assert Relay(h=0.01).ensemble(ex.models.two_relays()) is None

@@ -10,6 +10,7 @@ import sympy as sp
 from loops import for_each
 from plain import space
 
+import explorer as ex
 from explorer.derivatives import doubts
 from explorer.errors import BadModel
 from explorer.optimise.fit import _covariance
@@ -88,7 +89,10 @@ def test_a_cycle_begins_in_the_middle_of_its_longest_piece(off, chosen):
     march = space(sample=lambda t, slopes: [np.array([[t[0], 2.0, 99.0]])], t_last=9.0, wrt=(),
                   slopes_at=None)  # fmt: skip
     one = bare(
-        cycles.Cycles, misses=space(segments=lambda run, mode: list(pieces), clear=is_clear), n=2
+        cycles.Cycles,
+        misses=space(segments=lambda run, mode: list(pieces), clear=is_clear),
+        n=2,
+        system=None,
     )
     order = [1, 0, 2]
     wanted = next((k for k in order if clear[0.5 * sum(pieces[k][:2])]), order[0])
@@ -98,6 +102,8 @@ def test_a_cycle_begins_in_the_middle_of_its_longest_piece(off, chosen):
     assert (shot.T, shot.mode, slopes.shape) == (9.0, mode, (2, 0))
     assert sorted(asked) == [(2.0, 7), (5.5, 8), (8.5, 9)]
     assert one.clear(space(march=march), 4) == any(clear.values())
+    one.system = ex.MechanicalSystem("on its contacts", q="x")  # there a cycle may begin as well
+    assert one.clear(space(march=march), 4)
 
 
 def shown(points, period, code=None):

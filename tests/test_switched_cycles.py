@@ -100,6 +100,26 @@ def test_a_branch_of_cycles_agrees_with_single_ones():
         np.testing.assert_allclose(one.multipliers, branch.multipliers[k], atol=1e-7)
 
 
+def test_a_branch_ends_where_its_cycle_shrinks_to_a_point():
+    """4 (1 + z s) / ((s + 1) (s + 2) (s + 3)): beyond z = 1/6 the relay slides to rest at once."""
+    system = ex.StepSystem("relay of order 3", x="x1 x2 x3")
+    x1, x2, x3 = system.x
+    (z,) = system.params(z=ex.Param(-0.5, -2, 0.9))
+    side = 2 * system.switch(4 * (x1 + z * x2), name="relay") - 1
+    system.f = [x2, x3, -6 * x1 - 11 * x2 - 6 * x3 - side]
+    system.start(x=[0.3, 0.2, 0.1], t_end=60)
+    branch = continuation(system, parameter="z", section="relay", direction="up")
+    assert branch.ends == ("start", "the cycle shrinks to a point, at z = 0.166666")
+    assert not branch.points
+    assert branch.stable.all()
+    A, B = np.array([[0, 1, 0], [0, 0, 1], [-6, -11, -6.0]]), np.array([0, 0, 1.0])
+    for k in (0, len(branch) // 2):
+        h, E = branch.period[k] / 2, scipy.linalg.expm(A * branch.period[k] / 2)
+        at_switch = np.linalg.solve(np.eye(3) + E, np.linalg.solve(A, E - np.eye(3)) @ B)
+        assert [1, branch.values[k], 0] @ at_switch == pytest.approx(0, abs=1e-9)
+        assert h > 0.5
+
+
 def test_what_is_no_cycle_is_refused():
     with pytest.raises(ex.BadValue, match="so a cycle of 1 is not seen"):
         limit_cycle(ex.models.two_genes(), section="x1 - 1")

@@ -49,16 +49,27 @@ def test_it_locates_events_where_it_can_and_says_where_the_runs_do_not():
     assert type(found.first.scheme).__name__ == "EventDriven"
     ends = found.apart.distance[-1], found.predicted.distance[-1]
     assert ends[0] == pytest.approx(ends[1], rel=0.05)
-    assert wire.pull()[0]["cards"][0]["note"].endswith("root mean square.")
+    content, _ = wire.pull()
+    assert content["status"]["level"] == "ok"
+    assert content["cards"][0]["note"].endswith("root mean square.")
     content, _ = wire.pull(scheme="MoreauJean")
-    assert "Predicted by EventDriven, which locates events" in content["cards"][0]["note"]
+    status, note = content["status"], content["cards"][0]["note"]
+    assert "MoreauJean does not locate events: it may take both starts" in note
+    assert status["level"] == "warn"
+    assert note.endswith(status["text"])
     found = wire.panel.session.found
     assert found.apart.distance[-1] < 0.1 * found.predicted.distance[-1]
 
 
+def test_a_smooth_motion_of_fixed_steps_has_no_doubt():
+    content, _ = opened("duffing", "Newmark", t_end=5).pull()
+    assert content["status"]["level"] == "ok"
+    assert content["cards"][0]["note"].endswith("Predicted by EventDriven.")
+
+
 def test_what_the_second_run_is_warned_of_is_said():
     wire = opened("bouncing_ball", "MoreauJean")
-    assert wire.pull()[0]["status"]["level"] == "ok"
+    assert wire.pull()[0]["status"]["text"].startswith("MoreauJean does not locate events")
     wire.panel.session.found.second.warned = ("It tunnels.",)
     status = wire.pull()[0]["status"]
     assert (status["level"], status["text"]) == ("warn", "The second run: It tunnels.")

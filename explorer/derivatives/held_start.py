@@ -16,7 +16,15 @@ from explorer.runs.event_driven.run import BAND
 if TYPE_CHECKING:
     from explorer.compiled import Flow
 
-__all__ = ["check_held_start", "directions"]
+__all__ = [
+    "check_held_start",
+    "constraints_of",
+    "directions",
+    "directions_at_end",
+    "held_at_start",
+    "least_free",
+    "slopes_of",
+]
 
 _STEP = 1e-6  # of the difference; gaps and speeds are smooth
 _MOVES = 1e-6
@@ -34,12 +42,12 @@ def check_held_start(question: Asked, run: Solution) -> None:
     """
     flow, march = question.cost.flow, run.march
     _check_changes(question, run)
-    held = _held(run)
+    held = held_at_start(run)
     if not held.any():
         return
     n_x, nc = flow.n_x, flow.n_c
     x, seeds = march.steps.y[0, :n_x], question.seeds()
-    constraints = partial(_constraints, flow)
+    constraints = partial(constraints_of, flow)
     watched = np.append(held[:nc], held)
     for name, place, seed in zip(question.wrt, question.places, seeds.T, strict=True):
         sides = []
@@ -67,37 +75,70 @@ def directions(run: Solution) -> np.ndarray | None:
 
     None: nothing is held, and it may move in all.
     """
-    held = _held(run)
+    return _along(run, 0, held_at_start(run))
+
+
+def directions_at_end(run: Solution) -> np.ndarray | None:
+    """Return orthonormal directions along what is held at the end, (n_x, k), or None."""
+    steps, held = run.march.steps, held_at_start(run)
+    if not len(held):
+        return None
+    return _along(run, -1, np.asarray(steps.state[-1, 1 : 1 + len(held)] == 1))
+
+
+def least_free(run: Solution) -> int:
+    """Return the least number of directions in which a motion is free anywhere along a run.
+
+    Where contacts close and stick, others are lost for good.
+    """
+    march, least = run.march, int(run.march.flow.n_x)
+    held = len(held_at_start(run))
+    if not held:
+        return least
+    patterns, rows = np.unique(march.steps.state[:, 1 : 1 + held] == 1, axis=0, return_index=True)
+    for pattern, row in zip(patterns, rows.tolist(), strict=True):
+        free = _along(run, row, pattern)
+        least = least if free is None else min(least, free.shape[1])
+    return least
+
+
+def _along(run: Solution, row: int, held: np.ndarray) -> np.ndarray | None:
+    """Return orthonormal directions along what is held at a step, (n_x, k); None of nothing."""
     if not held.any():
         return None
     march, flow = run.march, run.march.flow
-    x, rho = march.steps.y[0, : flow.n_x].copy(), np.asarray(march.rho, float)
+    x = march.steps.y[row, : flow.n_x].copy()
+    _, sizes, rows = np.linalg.svd(slopes_of(flow, np.asarray(march.rho, float), x, held))
+    rank = int((sizes > _MOVES * max(sizes.max(initial=0.0), 1e-300)).sum())
+    return np.ascontiguousarray(rows[rank:].T)
+
+
+def slopes_of(flow: Flow, rho: np.ndarray, x: np.ndarray, held: np.ndarray) -> np.ndarray:
+    """Return the derivatives of what is held by the state, (rows, n_x)."""
     watched, columns = np.append(held[: flow.n_c], held), []
     for k, size in enumerate(np.maximum(np.abs(x), 1.0)):
         sides = []
         for sign in (-1, 1):
             moved = x.copy()
             moved[k] += sign * _STEP * size
-            sides.append(_constraints(flow, rho, moved)[watched])
+            sides.append(constraints_of(flow, rho, moved)[watched])
         columns.append((sides[1] - sides[0]) / (2 * _STEP * size))
-    _, sizes, rows = np.linalg.svd(np.array(columns).T)
-    rank = int((sizes > _MOVES * max(sizes.max(initial=0.0), 1e-300)).sum())
-    return np.ascontiguousarray(rows[rank:].T)
+    return np.array(columns).T
 
 
-def _held(run: Solution) -> np.ndarray:
+def held_at_start(run: Solution) -> np.ndarray:
     """Return which contacts are closed from t = 0, then which of those with friction stick."""
     march, flow = run.march, run.march.flow
     if not getattr(flow, "n_c", 0) or not len(march.steps.t):
         return np.zeros(0, bool)
-    if (march.events.head["t"][:1] <= 0).any():
-        return np.zeros(0, bool)
     # constraints stand behind them: the start is put on those
     can_open = flow.n_c + len(flow.rough)
+    if (march.events.head["t"][:1] <= 0).any():
+        return np.zeros(can_open, bool)
     return np.asarray(march.steps.state[0, 1 : 1 + can_open] == 1)
 
 
-def _constraints(flow: Flow, rho: np.ndarray, x: np.ndarray) -> np.ndarray:
+def constraints_of(flow: Flow, rho: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return the gaps, then the speeds of all rows that can open."""
     nc, rows, can_open = flow.n_c, flow.rows, flow.n_c + len(flow.rough)
     inp = flow.input(rho)

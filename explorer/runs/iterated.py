@@ -6,13 +6,15 @@ import numpy as np
 
 from explorer.compiled.map_loop import WIDTH
 from explorer.compiled.maps import CompiledMap
-from explorer.runs.members import Asked, Members, Observed
+from explorer.runs.capture import catch
+from explorer.runs.members import FREE, Asked, Known, Members, Observed
 from explorer.status import ESCAPED
 
 __all__ = ["iterate_members"]
 
 _REFUSED = -1  # a start beyond the bound
 _AT_ONCE = 4096  # members, whose points are held twice
+_MOST = 2**21  # numbers of a group whose points are looked at
 
 
 def iterate_members(
@@ -22,13 +24,16 @@ def iterate_members(
 
     Each is the orbit that `simulate` records, to the last bit. Points of a section are the
     iterates from `since` on. An orbit beyond `bound` has the code `explorer.status.ESCAPED`, and
-    `t` says how many iterates stayed within it.
+    `t` says how many iterates stayed within it. Of known attractors the first that a member comes
+    to is told, and the point where it does.
     """
     seen = Observed.empty(members.size, compiled.n_x, asked)
     missing = np.isnan(members.start)
     if missing.any():
         members.start[missing] = compiled.starts(members.rho)[missing]
     each = 1 if members.chained else _AT_ONCE
+    if asked.known is not None:  # all points of a group are held
+        each = min(each, max(int(_MOST / (members.t_end.max() + 1) / compiled.n_x), 1))
     for first in range(0, members.size, each):
         if members.chained and first > 0 and seen.code[first - 1] == 0:
             members.start[first] = seen.end[first - 1]
@@ -132,6 +137,9 @@ def _some(
     left = orbits.counts(members.t_end[which]) - since
     orbits.run(since)
     low, high = orbits.x.copy(), orbits.x.copy()
+    if asked.known is not None:
+        _caught(orbits, asked.known, members, left, seen, which)
+        return
     if asked.most:
         kept = np.minimum(left, asked.most - 1)
         rows = np.concatenate([orbits.x[:, None].copy(), orbits.run(kept, rows=True)], axis=1)
@@ -152,3 +160,30 @@ def _some(
     code = np.where(orbits.flat(orbits.alive), 0, ESCAPED)
     seen.code[which] = np.where(refused, _REFUSED, code)
     seen.t[which], seen.end[which] = orbits.flat(orbits.done), orbits.rows(orbits.x)
+
+
+def _caught(
+    orbits: _Orbits,
+    known: Known,
+    members: Members,
+    left: np.ndarray,
+    seen: Observed,
+    which: slice,
+) -> None:
+    """Iterate members to their ends, and write where each has come to a known attractor."""
+    begun = orbits.flat(orbits.alive).copy()
+    rows = np.concatenate([orbits.x[:, None].copy(), orbits.run(left, rows=True)], axis=1)
+    points = rows.transpose(0, 3, 1, 2).reshape(-1, *rows.shape[1:3])[: orbits.size]
+    alive, done = orbits.flat(orbits.alive), orbits.flat(orbits.done)
+    for i, k in enumerate(range(len(seen.code))[which]):
+        since = members.since[k]
+        own = points[i, : int(done[i] - since) + 1 if begun[i] else 0]
+        caught, place = catch(known, own)
+        seen.found[k] = len(own)
+        seen.code[k] = 0 if alive[i] or caught != FREE else ESCAPED if begun[i] else _REFUSED
+        seen.end[k], seen.t[k], seen.caught[k] = orbits.rows(orbits.x)[i], done[i], caught
+        if len(own):
+            last = min(place, len(own) - 1)
+            seen.points[k, 0], seen.times[k, 0] = own[last], since + last
+        if caught != FREE:
+            seen.found[k], seen.end[k], seen.t[k] = place + 1, own[place], since + place

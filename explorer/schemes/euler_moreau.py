@@ -17,7 +17,9 @@ h G0, for any number of coupled relations.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -25,18 +27,18 @@ import numpy as np
 from explorer.certificate import Check
 from explorer.codes import LCP_ITERATIONS, LCP_RAY, NOT_FINITE, SINGULAR, SUCCESS
 from explorer.compiled import FirstOrder, compile_first_order, short
-from explorer.compiled.held import breaks_of
 from explorer.compiled.observe import observe
 from explorer.errors import BadModel
 from explorer.parameters import knob
 from explorer.reformulations import relays, stewart
 from explorer.results.solution import Solution
+from explorer.runs.members import Asked, Members, Observed
 from explorer.runs.steps import check_breaks
 from explorer.runs.time_stepping.unsolvable import unsolvable
 from explorer.schemes import schemes
 from explorer.schemes.bases.scheme import Scheme
 from explorer.status import Status
-from explorer.systems import FirstOrderSystem, StepSystem
+from explorer.systems import FirstOrderSystem, StepSystem, System
 from explorer.types import Reals
 from explorer.verification.first_order import euler_moreau
 from explorer.verification.other_steps import other_steps
@@ -44,6 +46,7 @@ from explorer.verification.uniqueness import of_steps
 
 if TYPE_CHECKING:
     from explorer.kernels.time_stepping.euler_moreau_structures import Record, Workspace
+    from explorer.runs.time_stepping.euler_moreau import Setup
 
 __all__ = ["EulerMoreau"]
 
@@ -155,59 +158,26 @@ class EulerMoreau(Scheme):
         BadModel
             If the start is not finite, or the matrix M is singular.
         """
-        from explorer.kernels.time_stepping.euler_moreau import run
-        from explorer.kernels.time_stepping.euler_moreau_structures import (
-            Method,
-            Model,
-            Options,
-            Places,
-            Record,
-            workspace,
-        )
+        from explorer.runs.time_stepping.euler_moreau import march, task_of  # loads compiled code
 
         n, m = compiled.n_x, compiled.m
         rows = 1 + self.steps(t_end, n + 2 * m + 4, n)
         first = compiled.at_start
         start, M, bounds = first.start(rho)
-        record = Record(
-            t=np.zeros(rows),
-            x=np.zeros((rows, n)),
-            lam=np.zeros((rows, m)),
-            y=np.zeros((rows, m)),
-            side=np.zeros((rows, m), np.int8),
-            iterations=np.zeros(rows, np.int32),
-            residuals=np.zeros((rows, 2)),
-        )
-        record.x[0] = start if x0 is None else x0
-        record.lam[0] = np.clip(0.0, *bounds)
+        x, lam = np.array(start if x0 is None else x0, float), np.clip(0.0, *bounds)
         inp = compiled.input(rho)
-        inp[1 : 1 + n + m] = *record.x[0], *record.lam[0]
+        inp[1 : 1 + n + m] = *x, *lam
         if wrong := first.culprit(inp):
             raise BadModel(
                 f"'{compiled.system.name}':{wrong} Typical causes are a division by zero and a "
                 "root or logarithm of a negative number."
             )
-        record.side[0] = first.sides(inp)
-        on_r = self.gamma_on == "r"
-        a, s = (self.gamma, 1.0) if on_r else (1.0, self.gamma)
-        model = Model(
-            compiled.table, inp, np.empty(compiled.most + 1), Places(*compiled.places), M, *bounds
-        )
         check_breaks(compiled.given, self.h)
-        method = Method(self.h, t_end, self.theta, a, s, breaks_of(compiled.given, 1 + n + m))
-        lcp = LCP.index(self.lcp)
-        options = Options(compiled.kind, self.newton_max, self.newton_tol, lcp, self.lcp_tol)
-        work, done, band = workspace(n, m, bounds), 0, None
-        if self.lcp == "pivoting" and compiled.joint.place.size > 0:  # loads more compiled code
-            from explorer.kernels.time_stepping.euler_moreau_band import march
-
-            band = compiled.joint.band(M, m)
+        task = task_of(compiled, self.setup, inp, first.sides(inp), M, bounds, t_end, rows)
+        record, work = task.record, task.work
         begin = time.perf_counter()
-        if band is not None:
-            done = march(model, method, options, record, band)
-        code = SUCCESS
-        if not 0 < done == rows - 1:
-            code, done = run(model, method, options, record, work, done)
+        code = march(compiled, task, band=self.lcp == "pivoting")
+        done = int(work.state["row"][0])
         seconds = time.perf_counter() - begin
         if done:
             record.side[0] = record.side[1]
@@ -223,6 +193,26 @@ class EulerMoreau(Scheme):
             rho=dict(zip(compiled.system.parameters, map(float, rho), strict=True)),
             seconds=seconds,
         )
+
+    @property
+    def setup(self) -> Setup:
+        """The scheme in numbers."""
+        from explorer.kernels.time_stepping.euler_moreau_structures import Method
+        from explorer.runs.time_stepping.euler_moreau import Setup
+
+        a, s = (self.gamma, 1.0) if self.gamma_on == "r" else (1.0, self.gamma)
+        method, lcp = Method(self.theta, a, s), LCP.index(self.lcp)
+        return Setup(self.h, method, self.newton_max, self.newton_tol, lcp, self.lcp_tol)
+
+    def ensemble(self, system: System) -> Callable[[Members, Asked], Observed] | None:
+        """Return what runs many members in one call; None of sparse or driven systems."""
+        from explorer.runs.time_stepping.euler_moreau import march_members
+
+        compiled = self.compile(system)  # type: ignore[arg-type]
+        banded = self.lcp == "pivoting" and compiled.joint.place.size > 0
+        if system.drive is not None or banded or not self.agrees("ensemble", "run"):
+            return None
+        return partial(march_members, compiled, self.setup)
 
     @property
     def orders(self) -> tuple[int, int]:

@@ -15,15 +15,29 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import scipy
 
-from explorer.errors import ExplorerError
+from explorer.errors import BadValue, ExplorerError
 
-__all__ = ["Evaluation", "Node", "Problem", "approach", "between", "correct", "located", "tangent"]
+__all__ = [
+    "BranchEnds",
+    "Evaluation",
+    "Node",
+    "Problem",
+    "approach",
+    "between",
+    "correct",
+    "located",
+    "tangent",
+]
 
 _FIT = 4  # points of the polynomial that reaches for the end of a branch
 _NEAR = 1e-9  # of the parameter's scale: how well that end is to be known
 _SMALL = 1e-5  # and of the margin's largest value: the last verified point
 _SHORT = 1e-2  # the same where points cannot be verified further: beyond it no end is claimed
 _MOST = 60  # points on the way to it
+
+
+class BranchEnds(BadValue):
+    """Why there is nothing beyond a point of a branch."""
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,8 @@ def continuation(
         Events (or periods) in one cycle; iterates of a map, 1 for its fixed points.
     guess : (n_x,) float or dict by state, optional
         A state near that just after the section, or near the equilibrium: one on a switching
-        surface slides there. By default the start of the model.
+        surface slides there. By default the start of the model. A cycle that begins on closed or
+        sticking contacts stays on them: its multipliers are those of the directions along them.
     over : (low, high), optional
         Range of the parameter, by default that of its slider.
     step : float
@@ -286,8 +287,8 @@ def _cycle(
         problem.begin(shot)
     if not problem.off_surfaces(shot):
         raise NotApplicable(
-            f"The cycle of '{system.name}' begins on a closed contact or a slide, off which its "
-            "unknowns would move. Write the system without the coordinate that is held, or with "
-            "another phase of its forcing."
+            f"The cycle of '{system.name}' begins on a slide, or on a closed contact beside "
+            "constraints, off which its unknowns would move. Write the system without the "
+            "coordinate that is held, or with another phase of its forcing."
         )
     return problem, problem.first(shot)

@@ -20,20 +20,30 @@ from explorer.dispatch.simulate import begun_in
 from explorer.errors import BadValue, StepFailed
 from explorer.results.solution import Solution
 from explorer.schemes.event_driven import EventDriven
-from explorer.study.arclength import Evaluation, Node, correct, tangent
-from explorer.study.cycle_tests import shorter, tests
+from explorer.study.arclength import BranchEnds, Evaluation, Node, correct, tangent
+from explorer.study.cycle_tests import (
+    events_of,
+    genuine,
+    is_point,
+    margins,
+    multipliers_of,
+    rotated,
+    shorter,
+    tests,
+)
 from explorer.study.forcing import check_period
+from explorer.study.held_cycles import Held
 from explorer.study.near_misses import Miss, NearMisses
 from explorer.study.trace import Options, Special, other_side
-from explorer.systems import HybridSystem, System
+from explorer.systems import HybridSystem, LagrangianSystem, System
 from explorer.systems.expressions import expression
 from explorer.systems.kinks import slope
 from explorer.types import Value
 
 __all__ = ["Cycle", "Cycles", "Shot", "cycle_of"]
 
-_HITS = ("impact", "event", "crosses")  # events whose guard is met with a speed
 _PAST = (1e-5, 1e-4, 1e-3)  # of the parameter's range, behind a jump of the start
+_STEEP = 1e-3  # least part of the parameter in a unit tangent that is gone along there
 _EDGE = 0.4  # how much nearer an event may come to the point where the cycle begins
 
 
@@ -98,14 +108,15 @@ class Cycles:
         self.compiled = scheme.compile(system)
         self.n, self.count = len(start.x), count
         self.mode, self.misses = start.mode, NearMisses(system)
+        self.held: Held | None = None
         self.period, self._by_p = self._formulas(period)
         self.scale = np.ones(self.n + 1 + self.autonomous)
         self._last: tuple[bytes, Solution] | None = None
         self.begin(start)
-        peak = np.abs(self._orbit(start)).max(axis=0)
+        orbit = self._orbit(start)
+        peak, self.wide = np.abs(orbit).max(axis=0), np.ptp(orbit, axis=0)
         size = np.where(peak > 1e-3 * peak.max(), peak, peak.max() or 1.0)
-        extra = [start.T] if self.autonomous else []
-        self.scale = np.array([*size, *extra, span])
+        self.scale = np.array([*size, *([start.T] * self.autonomous), span])
 
     @property
     def autonomous(self) -> bool:
@@ -131,8 +142,13 @@ class Cycles:
         """Go back to where the first cycle began."""
         self.rho[self.place] = self.begins_at
         self.anchor = self.origin.x.copy()
-        self.along = self._rate(self.origin) if self.autonomous else np.zeros(self.n)
+        rate = self._look(self.origin)
+        self.along = rate if self.autonomous else np.zeros(self.n)
         self._last, self.edge = None, 0.0
+
+    def begin_as(self, cycle: Cycle) -> None:
+        """Let cycles begin in the mode of another one, with what is held there."""
+        self.mode, self.held = cycle.mode, Held(cycle.run)
 
     def first(self, start: Shot) -> np.ndarray:
         """Return the unknowns u of a cycle."""
@@ -154,6 +170,8 @@ class Cycles:
         rho = self.rho.copy()  # a run is sampled later, with its own parameters
         if isinstance(self.system, HybridSystem) and self.mode >= 0:
             compiled = begun_in(compiled, self.system, self.system.modes[self.mode].name)
+        if self.held:
+            x = self.held.put(rho, x)
         if self.system.constraints:
             x = assembly(self.system)(self.rho, x)
         if not slopes:
@@ -171,19 +189,19 @@ class Cycles:
             raise StepFailed(f"'{self.system.name}': {run.status.message}", run)
         return run
 
-    def _rate(self, start: Shot) -> np.ndarray:
-        """Return x' at a start."""
-        self.mode = start.mode
+    def _look(self, start: Shot) -> np.ndarray:
+        """Return x' at a start; cycles begin in its mode from here on, with what is held there."""
+        self.mode, self.held = start.mode, None
         run = self._shoot(start.x, start.T, slopes=False)
+        self.held = Held(run)
         rate: np.ndarray = run.march.sample(np.zeros(1), slopes=False)[1][0, : self.n]
         return rate
 
     def _orbit(self, start: Shot) -> np.ndarray:
         """Return states along a cycle, (k, n)."""
-        run = self._shoot(start.x, start.T, slopes=False)
-        t = np.linspace(0, run.march.t_last, 200)
-        orbit: np.ndarray = run.march.sample(t, exact=False, slopes=False)[0][:, : self.n]
-        return orbit
+        march = self._shoot(start.x, start.T, slopes=False).march
+        t = np.linspace(0, march.t_last, 200)
+        return np.asarray(march.sample(t, exact=False, slopes=False)[0][:, : self.n])
 
     def evaluate(self, u: np.ndarray, full: bool = True) -> Evaluation:
         """Return the equations at u; with `full` also test functions and margins."""
@@ -195,10 +213,12 @@ class Cycles:
             self._last = u.tobytes(), run
         _, end, _, S = run.march.end()
         rate = np.asarray(run.rates[-1][:n])
-        M, by_p = S[:n, :n], S[:n, n].copy()
         if not np.isfinite(S).all():
             raise BadValue("The derivatives of the cycle are not finite: an event grazes.")
-        self._check_mode(run)
+        self._check_begin(run)
+        assert self.held is not None
+        stays, moves = self.held.along(self.rho, x, self.place)
+        M, by_p = S[:n, :n] @ stays, S[:n, n] + S[:n, :n] @ moves
         columns = [M - np.eye(n)]
         if self._by_p is not None:
             by_p += rate * self._of_rho(self._by_p)
@@ -214,45 +234,32 @@ class Cycles:
         size = float((np.abs(G[:n]) / unit).max())
         if self.autonomous:
             size = max(size, abs(float(G[n])))
-        sequence = (*run.march.sequence, *shorter(run, x, T, self.count, unit))
-        multipliers = self._free(np.linalg.eigvals(M).astype(complex))
+        happens = ((event.kind, event.contact) for event in events_of(run))
+        sequence = (*happens, *shorter(run, x, T, self.count, unit))
+        multipliers = multipliers_of(M, round(np.trace(stays)), self.autonomous)
         cycle = Cycle(run, T, M, multipliers, self.mode)
         if not full:
             return Evaluation(G, J, size, sequence, {}, {}, cycle)
         misses = tuple(self.misses(run, self.mode))
         cycle = Cycle(run, T, M, multipliers, self.mode, misses)
         return Evaluation(
-            G, J, size, sequence, tests(multipliers), self._margins(run, misses, T), cycle
+            G,
+            J,
+            size,
+            sequence,
+            tests(multipliers),
+            margins(run, misses, T, "edge" if self.autonomous else "phase"),
+            cycle,
         )
 
-    def _margins(self, run: Solution, misses: tuple[Miss, ...], T: float) -> dict[str, float]:
-        """Return the least speed at each guard, and the least distance of a near miss."""
-        found: dict[str, float] = {}
-        for event in run.located:
-            if event.kind in _HITS:
-                key = f"hit {event.contact}"
-                found[key] = min(found.get(key, np.inf), abs(event.slope))
-        found.update({f"miss {miss.name}": miss.value for miss in misses})
-        times = np.array([e.t for e in run.located])
-        if len(times) > 1:
-            found["spacing"] = float(np.append(np.diff(times), T + times[0] - times[-1]).min()) / T
-        if len(times):
-            place = "edge" if self.autonomous else "phase"
-            found[place] = float(np.minimum(times, T - times).min()) / T
-        return found
-
-    def _check_mode(self, run: Solution) -> None:
+    def _check_begin(self, run: Solution) -> None:
+        if self.held is not None and not self.held.agrees(run):
+            raise BadValue(f"Other contacts of '{self.system.name}' are held at the start.")
         if self.mode < 0 or not isinstance(self.system, HybridSystem):
             return
         last = run.located[-1].to if run.located else self.system.modes[self.mode].name
         if last != self.system.modes[self.mode].name:
             raise BadValue(f"The cycle of '{self.system.name}' ends in another mode, {last!r}.")
-
-    def _free(self, values: np.ndarray) -> np.ndarray:
-        """Return the multipliers by falling modulus, without the trivial one along the flow."""
-        if self.autonomous:
-            values = np.delete(values, np.argmin(np.abs(values - 1)))
-        return values[np.argsort(-np.abs(values), kind="stable")]
 
     # -- what happens on a branch of cycles -----------------------------------------------------
 
@@ -273,12 +280,8 @@ class Cycles:
         return bool(np.abs(cycle_of(node).multipliers).max(initial=0.0) < 1)
 
     def genuine(self, kind: str, node: Node) -> bool:
-        """Whether the zero of a test function is a bifurcation; real mu and 1 / mu are not."""
-        if kind != "Neimark-Sacker":
-            return True
-        mu = cycle_of(node).multipliers
-        pairs = [(abs(mu[i] * mu[j] - 1), i) for i in range(len(mu)) for j in range(i)]
-        return bool(abs(mu[min(pairs)[1]].imag) > 1e-6)
+        """Whether the zero of a test function is a bifurcation."""
+        return genuine(kind, cycle_of(node).multipliers)
 
     def beyond(self, here: Node, ended: Special, options: Options) -> Node | None:
         """Return a cycle without the event that ended at zero speed, or with the one that began.
@@ -290,17 +293,21 @@ class Cycles:
             return other_side(self, here, ended, options)
         cycle = cycle_of(ended.node)
         event = min(cycle.run.located, key=lambda e: min(e.t, cycle.T - e.t))
-        late = event.t > 0.5 * cycle.T
-        w, plane = ended.w.copy(), np.zeros(len(ended.w))
-        w[: self.n] = (event.x_minus if late else event.x_plus) / self.scale[: self.n]
-        plane[-1] = np.sign(ended.node.tangent[-1]) or 1.0
+        late, jump = event.t > 0.5 * cycle.T, cycle.run.march.jump(cycle.run.located.index(event))
+        x, S = (jump.x_minus, jump.s_minus) if late else (event.x_plus, jump.s_plus)
+        w, plane, way = ended.w.copy(), np.zeros(len(ended.w)), ended.node.tangent
+        plane[-1] = np.sign(way[-1]) or 1.0
+        moves = S[: self.n] @ (way * self.scale) / max(abs(way[-1]), _STEEP)
+        before, self.held = self.held, Held(cycle.run, event.t, late)
         for size in _PAST:
+            w[: self.n] = (x + size * moves) / self.scale[: self.n]
             done = correct(self, w + size * plane, plane, options.tol, like=plane)
-            if done is None or _rotated(done[0]) != _rotated(here):
+            if done is None or rotated(done[0].at.sequence) != rotated(here.at.sequence):
                 continue
             again = min(cycle_of(done[0]).run.located, key=lambda e: min(e.t, cycle.T - e.t))
             if (again.t > 0.5 * cycle.T) != late:
                 return done[0]
+        self.held = before
         return None
 
     def doubled(self, node: Node) -> tuple[Cycles, np.ndarray, np.ndarray]:
@@ -337,9 +344,10 @@ class Cycles:
         """
         if not self.autonomous:
             return None
-        cycle = cycle_of(node)
+        cycle, u = cycle_of(node), node.w * self.scale
         run, T, n = cycle.run, cycle.T, self.n
-        u = node.w * self.scale
+        if is_point(run, self.wide):
+            raise BranchEnds(f"the cycle shrinks to a point, at {self.parameter} = {u[-1]:.6g}")
         times = np.array([e.t for e in run.located])
         edge = float(np.minimum(times, T - times).min(initial=np.inf))
         if self.edge == 0:
@@ -353,7 +361,7 @@ class Cycles:
         start, S = self.middle(run, cycle.mode)
         dw = node.tangent * self.scale
         self.mode, self.anchor = start.mode, start.x.copy()
-        self.along = rate = self._rate(start)
+        self.along = rate = self._look(start)
         dx = S[:, :n] @ dw[:n] + S[:, n] * dw[-1]
         # without what lies along the flow, which the new phase condition forbids: were it kept, it
         # could outweigh the rest and turn the branch back
@@ -365,15 +373,20 @@ class Cycles:
         return Node(w, tangent(self, at, moved), at)
 
     def off_surfaces(self, start: Shot) -> bool:
-        """Whether a start may be moved in every direction: no contact is closed, nothing slides."""
-        if isinstance(self.system, HybridSystem):
+        """Whether a start may be moved as its unknowns are: beside surfaces, or along contacts."""
+        if isinstance(self.system, HybridSystem) or self._holds:
             return True
         return self.misses.clear(self._shoot(start.x, start.T, slopes=False), 0.0, start.mode)
+
+    @property
+    def _holds(self) -> bool:
+        """Whether a start may stay on closed contacts, which need no constraints beside them."""
+        return isinstance(self.system, LagrangianSystem) and not self.system.constraints
 
     def clear(self, run: Solution, mode: int) -> bool:
         """Whether a piece between events is off all surfaces, so that a cycle may begin there."""
         pieces = self.misses.segments(run, mode)
-        return any(self.misses.clear(run, 0.5 * (a + b), m) for a, b, m in pieces)
+        return self._holds or any(self.misses.clear(run, 0.5 * (a + b), m) for a, b, m in pieces)
 
     def middle(self, run: Solution, mode: int) -> tuple[Shot, np.ndarray]:
         """Return the middle of the longest piece between events, and the derivatives there."""
@@ -385,10 +398,3 @@ class Cycles:
         x = run.march.sample(t, slopes=False)[0][0, : self.n]
         S = run.march.slopes_at(t)[0, : self.n] if run.march.wrt else np.zeros((self.n, 0))
         return Shot(x, float(run.march.t_last), mode), S
-
-
-def _rotated(node: Node) -> tuple[object, ...]:
-    """Return the events of a cycle, turned to the least list: where it begins is no matter."""
-    sequence: tuple[tuple[str, str], ...] = node.at.sequence  # type: ignore[assignment]
-    turned = [sequence[k:] + sequence[:k] for k in range(len(sequence))]
-    return min(turned, default=())

@@ -16,11 +16,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import sympy as sp
 
+from explorer.compiled import Flow
+from explorer.derivatives.held_start import directions, directions_at_end, least_free
 from explorer.dispatch.choose import choose, numbers_of
 from explorer.dispatch.simulate import begun_in
 from explorer.errors import BadValue, NotApplicable, StepFailed
 from explorer.parameters import number
 from explorer.quantities import quantity
+from explorer.results.solution import Solution
 from explorer.schemes.event_driven import EventDriven
 from explorer.study import study
 from explorer.study.asked import Chosen
@@ -111,7 +114,7 @@ def flow_spectrum(
     left_out = whole(transient, "transient", 0)
     values = numbers_of(system, chosen, {**(rho or {}), **parameters})
     length = _interval(system, period, values)
-    march = _March(system, chosen, values, length, x0)
+    march = _March(system, chosen, values, length, x0, left_out // 2)
     for _ in range(left_out):
         march.go()
     march.events.clear()
@@ -145,6 +148,7 @@ class _March:
         values: list[float],
         length: float,
         x0: Reals | None,
+        again: int,
     ) -> None:
         self.system, self.scheme, self.rho, self.length = system, scheme, values, length
         self.compiled = scheme.compile(system)
@@ -154,8 +158,7 @@ class _March:
             if given.shape != self.x.shape:
                 raise BadValue(f"x0 needs {len(self.x)} numbers, but {given.size} are given.")
             self.x = given
-        n = len(self.x)
-        self.frame = np.linalg.qr(np.random.default_rng(_SEED).standard_normal((n, n)))[0]
+        self.frame, self.again = _frame(len(self.x)), again
         self.mode: str | None = None
         self.events: Counter[str] = Counter()
         self.done = 0
@@ -169,23 +172,15 @@ class _March:
         if self.mode is not None and isinstance(self.system, HybridSystem):
             compiled = begun_in(compiled, self.system, self.mode)
         at = self.done * self.length
-        try:
-            run = self.scheme.run(
-                compiled,
-                self.rho,
-                self.length,
-                x0=self.x,
-                wrt=(-1,) * columns,
-                seeds=self.frame.copy(),
-                t_eval=[self.length],
-            )
-        except BadValue as error:
-            if self.done == 0:
-                raise
-            raise BadValue(
-                f"At t = {at:.6g} s an interval begins where '{self.system.name}' has no "
-                f"derivative: {error} Another period, or more transient intervals, may miss it."
-            ) from None
+        run = self._run(compiled, at)
+        fresh = self.done == self.again and columns < n  # what a first part loses may come back
+        free = directions(run) if fresh or self.done == 0 else None
+        if fresh:
+            self.frame = _frame(n)
+        if free is not None:  # what opens a contact, or makes it slide, is no direction
+            self.frame = np.linalg.qr(free @ (free.T @ self.frame)[:, : free.shape[1]])[0]
+        if fresh or free is not None:
+            columns, run = self.frame.shape[1], self._run(compiled, at)
         if not run.status.ok or run.t[-1] < self.length * (1 - 1e-9):
             raise StepFailed(
                 f"'{self.system.name}' does not go on at t = {at + run.t[-1]:.6g} s: "
@@ -199,15 +194,43 @@ class _March:
                 "met without speed (grazing).",
                 run,
             )
+        free = directions_at_end(run)
+        if free is not None:  # round-off across what is held does not decay
+            S = free @ (free.T @ S)
         self.x, self.done = run.x[-1].copy(), self.done + 1
         if isinstance(self.system, HybridSystem):
             self.mode = self.system.modes[int(run.mode[-1])].name
         self.events.update(e.contact for e in run.located if e.kind != "released")
-        return self._stretched(S, _LOST if run.located else _ZERO)
+        return self._stretched(S, _LOST if run.located else _ZERO, least_free(run))
 
-    def _stretched(self, S: np.ndarray, least: float) -> np.ndarray:
-        """Make the frame orthonormal; return ln of the stretching of each direction, (n_x,)."""
+    def _run(self, compiled: Flow, at: float) -> Solution:
+        """Run over the interval that begins at a time, with the derivatives of the frame."""
+        try:
+            return self.scheme.run(
+                compiled,
+                self.rho,
+                self.length,
+                x0=self.x,
+                wrt=(-1,) * self.frame.shape[1],
+                seeds=self.frame.copy(),
+                t_eval=[self.length],
+            )
+        except BadValue as error:
+            if self.done == 0:
+                raise
+            raise BadValue(
+                f"At t = {at:.6g} s an interval begins where '{self.system.name}' has no "
+                f"derivative: {error} Another period, or more transient intervals, may miss it."
+            ) from None
+
+    def _stretched(self, S: np.ndarray, least: float, free: int) -> np.ndarray:
+        """Make the frame orthonormal; return ln of the stretching of each direction, (n_x,).
+
+        Of no more than `free` directions: what contacts have taken away is round-off.
+        """
+        S = S[:, :free]
         if S.shape[1] == 0:
+            self.frame = S.copy()
             return np.full(len(self.x), -np.inf)
         Q, R = np.linalg.qr(S)
         size = np.abs(np.diag(R))
@@ -222,6 +245,11 @@ class _March:
         logs = np.full(len(self.x), -np.inf)
         logs[: kept.sum()] = np.log(size[kept])
         return logs
+
+
+def _frame(n: int) -> np.ndarray:
+    """Return orthonormal directions (n, n) at random, always the same ones."""
+    return np.linalg.qr(np.random.default_rng(_SEED).standard_normal((n, n)))[0]
 
 
 def _interval(system: System, period: Value | None, values: list[float]) -> float:

@@ -7,8 +7,10 @@ the end of the period and Z the zero-time discontinuity map::
 
     jump h(x), h = x where the speed is zero    n = 1/2   Z = (h_x - I) f- sqrt(2 / a)
     f+ is not f-, f+ pushes back (slides)       n = 1     Z = (f+ - f-) / |g_x (f+ - f-)|
+    f+ is not f-, but g' is the same with both  n = 1/2   Z = (f+ - f-) 2 sqrt(2 a) / a+
     f+ = f-, but not their derivatives          n = 3/2   Z = -(4/3) sqrt(2 / a) d(f+ - f-)/dg
 
+with a+ = g'' > 0 by f+, which turns the motion back after the time 2 sqrt(2 a d) / a+
 (di Bernardo, Budd, Champneys, Kowalczyk, *Piecewise-smooth Dynamical Systems*, 2008, ch. 6-8,
 doi:10.1007/978-1-84628-708-4; Nordmark, J. Sound Vib. 145 (1991) 279,
 doi:10.1016/0022-460X(91)90592-8). Runs at growing offsets of the parameter check n and C without
@@ -25,22 +27,20 @@ import sympy as sp
 
 from explorer.errors import BadValue, ExplorerError, NotApplicable
 from explorer.quantities import quantity
-from explorer.results.event import Jump
 from explorer.results.solution import Solution
 from explorer.study import study
 from explorer.study.arclength import Node, approach, correct
 from explorer.study.branch import Branch, BranchPoint
 from explorer.study.cycles import Cycles, cycle_of
+from explorer.study.grazing_kicks import kick_of
 from explorer.study.near_misses import Miss, guards_of
-from explorer.systems import HybridSystem, StepSystem
-from explorer.systems.kinks import slope, slopes
+from explorer.systems.kinks import slope
 
 __all__ = ["Grazing", "grazing"]
 
 _OFFSETS = np.geomspace(1e-6, 1e-4, 13)  # of the parameter's range
 _SMOOTH = 6  # points on the side without events, through which the smooth part is extrapolated
 _SIDE = (4e-4, 2e-4)  # of the range: where the side without the event is entered
-_SAME = 1e-6  # relative to the rates: fields that do not differ
 _AGREES, _ALIKE = 0.03, 0.1  # of the exponent, of the coefficient
 
 
@@ -52,7 +52,8 @@ class Grazing:
     Attributes
     ----------
     kind : str
-        "impact" (a jump), "sliding", or "continuous" (both fields agree on the surface).
+        "impact" (a jump), "sliding", "continuous" (both fields agree on the surface), or
+        "discontinuous" (they do not, and both turn the motion back, such as a preloaded spring).
     name : str
         The guard, contact or switching function.
     parameter, error : float
@@ -175,7 +176,7 @@ def _from_outside(
     at = point.node.w.copy()
     at[-1] = point.parameter / scale
     cycle = cycle_of(point.node)
-    problem.mode = cycle.mode
+    problem.begin_as(cycle)
     if problem.autonomous:
         problem.anchor = point.node.w[: problem.n] * problem.scale[: problem.n]
         problem.along = cycle.run.march.sample(np.zeros(1), slopes=False)[1][0, : problem.n]
@@ -220,7 +221,7 @@ def _form(problem: Cycles, name: str, w: np.ndarray, node: Node, error: float) -
         )
     curvature = _curvature(problem, run, miss, name)
     offsets, moved, hit = _runs(problem, u, name, np.sign(by_p))
-    kind, exponent, kick = _kick(problem, hit, name, curvature, float(side))
+    kind, exponent, kick = kick_of(problem, hit, name, curvature, float(side))
     after = cycle.monodromy @ np.linalg.pinv(S[:, :n])
     coefficient = after @ kick
     sizes = np.linalg.norm(moved / problem.scale[:n], axis=1)
@@ -318,71 +319,6 @@ def _runs(
 def _lagrange(x: np.ndarray, y: np.ndarray, at: float) -> np.ndarray:
     weights = [np.prod([(at - b) / (a - b) for b in x if b != a]) for a in x]
     return np.asarray(np.array(weights) @ y)
-
-
-def _kick(
-    problem: Cycles, hit: Solution, name: str, curvature: float, side: float
-) -> tuple[str, float, np.ndarray]:
-    """Return the kind, the exponent and Z from the saltation of an event that almost grazes."""
-    n = problem.n
-    events = [k for k, e in enumerate(hit.located) if e.contact == name]
-    k = min(events, key=lambda i: abs(hit.located[i].slope))
-    jump: Jump = hit.march.jump(k)
-    before, after = jump.f_minus[:n], jump.f_plus[:n]
-    thrown = (jump.h_x - np.eye(n)) @ before
-    size = float(np.abs(before).max())
-    if float(np.abs(thrown).max()) > _SAME * size:
-        # x- = touch - f v / a: where the speed v is zero there is no jump
-        return "impact", 0.5, -thrown * np.sqrt(2 / curvature)
-    step = after - before
-    if hit.located[k].kind == "slides":
-        step = _other_side(problem, jump, name, side) - before
-        return "sliding", 1.0, step / abs(float(jump.r_x @ step))
-    if float(np.abs(step).max()) > 1e-2 * size:
-        raise NotApplicable(
-            f"Behind {name!r} another field carries the state away at once: the map jumps there, "
-            "and has no normal form of grazing."
-        )
-    slope = _difference(problem, jump, name, side)
-    return "continuous", 1.5, -side * (4 / 3) * np.sqrt(2 / curvature) * slope
-
-
-def _fields(problem: Cycles, name: str, side: float) -> tuple[list[sp.Expr], list[sp.Expr]]:
-    """Return the fields on the side of the cycle, and on the other side."""
-    system = problem.system
-    if isinstance(system, StepSystem):
-        switch = next(s for s in system.switches if s.name == name)
-        own = 1 if side > 0 else 0
-        if len(system.switches) > 1:
-            raise NotApplicable("The coefficient is known for one switching function only.")
-        both = [[f.subs(switch.alpha, a) for f in system.f] for a in (own, 1 - own)]
-        return both[0], both[1]
-    if isinstance(system, HybridSystem):
-        guard = next(g for g in system.guards if g.name == name)
-        return list(system.modes[guard.mode].flow), list(system.modes[guard.to].flow)
-    raise NotApplicable(f"'{system.name}' has no fields on two sides of {name!r}.")
-
-
-def _given(problem: Cycles, jump: Jump) -> dict[sp.Symbol, float]:
-    names = [*problem.system._state_names(), *problem.system.parameters]
-    values = [*jump.y[: problem.n].tolist(), *problem.rho.tolist()]
-    found = {sp.Symbol(k): v for k, v in zip(names, values, strict=True)}
-    return found | {problem.system.t: jump.t}
-
-
-def _other_side(problem: Cycles, jump: Jump, name: str, side: float) -> np.ndarray:
-    given = _given(problem, jump)
-    return np.array([float(f.subs(given)) for f in _fields(problem, name, side)[1]])
-
-
-def _difference(problem: Cycles, jump: Jump, name: str, side: float) -> np.ndarray:
-    """Return d(f+ - f-)/dg behind a surface on which both agree: (f+ - f-)_x = E g_x."""
-    own, other = _fields(problem, name, side)
-    x = [sp.Symbol(s) for s in problem.system._state_names()]
-    given = _given(problem, jump)
-    D = slopes([b - a for a, b in zip(own, other, strict=True)], x).subs(given)
-    g_x = jump.r_x
-    return np.asarray(np.array(D, float) @ g_x / float(g_x @ g_x))
 
 
 def _fit(offsets: np.ndarray, sizes: np.ndarray) -> tuple[float, float, float]:

@@ -22,7 +22,7 @@ from explorer.compiled.maps import CompiledMap, compile_map
 from explorer.errors import BadValue, suggest
 from explorer.parameters import number
 from explorer.study.arclength import Evaluation, Node, correct
-from explorer.study.cycle_tests import tests
+from explorer.study.cycle_tests import genuine, tests
 from explorer.study.return_map import Guess
 from explorer.study.trace import Options, Special
 from explorer.systems import MapSystem
@@ -164,12 +164,8 @@ class MapCycles:
         return bool(np.abs(_orbit(node).multipliers).max(initial=0.0) < 1)
 
     def genuine(self, kind: str, node: Node) -> bool:
-        """Whether the zero of a test function is a bifurcation; real mu and 1 / mu are not."""
-        if kind != "Neimark-Sacker":
-            return True
-        mu = _orbit(node).multipliers
-        pairs = [(abs(mu[i] * mu[j] - 1), i) for i in range(len(mu)) for j in range(i)]
-        return bool(abs(mu[min(pairs)[1]].imag) > 1e-6)
+        """Whether the zero of a test function is a bifurcation."""
+        return genuine(kind, _orbit(node).multipliers)
 
     def settled(self, node: Node) -> Node | None:
         """Return None: the unknowns are always the same."""

@@ -128,7 +128,7 @@ def _read(run: Solution, members: Members, asked: Asked, seen: Observed, i: int)
     since = float(members.since[i])
     located = run.has("march") and hasattr(run.march, "y")  # FESD keeps elements
     seen.end[i] = run.march.y[: seen.end.shape[1]] if located else run.x[-1]
-    if run.has("mode"):
+    if run.has("mode") and not run.has("laws"):  # places of laws are no modes to begin in
         seen.mode[i] = run.recorded_row("mode")[-1]
     events = [e for e in run.events if e.t >= since]
     for k, name in enumerate(asked.names):
@@ -165,7 +165,7 @@ def _beside(run: Solution, event: object, before: bool) -> np.ndarray:
     """Return the state on one side of an event."""
     side = "minus" if before else "plus"
     state: np.ndarray | None = getattr(event, f"x_{side}", None)
-    if state is not None:
+    if state is not None and state.size:
         return state
     row = event.row  # type: ignore[attr-defined]
     return np.asarray(run.x[max(row - 1, 0) if before else row])

@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from explorer.runs.members import Observed
+from explorer.status import ESCAPED as BEYOND
 from explorer.study.basin_map import ESCAPES, FAILED, REFUSED, UNDECIDED, UNTOLD
 from explorer.study.over import states_of
 from explorer.study.parts import UNRUN, Stop, run_parts
@@ -97,6 +98,7 @@ class PeriodsOver:
                     found = period(points, self.scale, s.tol, s.sure) or cloud(points, self.scale)
             label[k] = UNDECIDED if found is None else self._number(found, rows[k])
         label[seen.code > 0] = FAILED
+        label[seen.code == BEYOND] = ESCAPES  # a map has left all bounds
         label[seen.code < 0] = REFUSED
         label[seen.code == UNRUN] = UNTOLD
         return label, seen.t

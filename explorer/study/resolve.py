@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.runs.members import ESCAPED, FREE
+from explorer.status import ESCAPED as BEYOND
 from explorer.study.basin_map import ESCAPES, FAILED, REFUSED, UNDECIDED, UNTOLD
 from explorer.study.parts import UNRUN, Stop
 from explorer.study.search_attractors import REFUSALS, Attractor, Search
@@ -83,6 +84,7 @@ class Resolve:
         ended = (seen.caught == FREE) & (seen.t < end)
         label[(seen.caught == ESCAPED) | ended] = ESCAPES
         label[seen.code > 0] = FAILED
+        label[seen.code == BEYOND] = ESCAPES  # a map has left all bounds
         label[seen.code < 0] = REFUSED
         label[seen.code == UNRUN] = UNTOLD
         return label, seen.t

@@ -58,7 +58,8 @@ def sweep(
     scheme : Scheme, its class, or its name
         By default `EventDriven` where it takes the system: its kernel runs many members in one
         call, without a record. Schemes of fixed steps have such a kernel for systems without
-        constraints, compliance and hysteresis. Others run one by one.
+        constraints, compliance and hysteresis, `EulerMoreau` for systems of first order that are
+        not sparse. Others run one by one.
     over : dict
         Values (k,) of each axis by name: a parameter, or a start "q0.x", "v0.x" or "x0.x" of a
         coordinate or state x. Several axes span their outer product. A tuple of names takes rows

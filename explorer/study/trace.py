@@ -10,7 +10,15 @@ from typing import Protocol
 import numpy as np
 
 from explorer.errors import ExplorerError
-from explorer.study.arclength import Evaluation, Node, Problem, approach, correct, located
+from explorer.study.arclength import (
+    BranchEnds,
+    Evaluation,
+    Node,
+    Problem,
+    approach,
+    correct,
+    located,
+)
 
 __all__ = [
     "CLOSED",
@@ -31,6 +39,8 @@ _EXTREME = 1e-7  # of the step, within which a change of the sequence is located
 _BEYOND = (1e-5, 1e-4, 1e-3)  # of the parameter's scale, behind the end of a branch
 _AT_END = 1e-2  # of the period
 _ENDED = "an event reaches the end of the period, where the cycle is sampled"
+_FAR, _VERY_FAR = 10.0, 1e6  # times the largest state of the first point
+_STEEP, _GROWS = 0.1, 0.2  # parameter left to where the state is infinite; part gone in a step
 _SHORTER = "it meets the cycles of a part of its period"
 _SLIDES = {"slides", "leaves", "sticks", "slips", "turns", "closed", "released", "zeno"}
 
@@ -88,6 +98,11 @@ class Traced:
 class Followed(Problem, Protocol):
     """A problem that `trace` can follow."""
 
+    @property
+    def n(self) -> int:
+        """How many of the unknowns, the first ones, are states."""
+        ...
+
     def settled(self, node: Node) -> Node | None:
         """Return where the next step goes from, if that is written in other unknowns."""
         ...
@@ -117,11 +132,22 @@ def trace(problem: Followed, start: Node, options: Options) -> Traced:
         try:
             moved = problem.settled(here)
         except ExplorerError as error:
-            found.reason = f"the cycle cannot be begun elsewhere: {error}"
+            why = "" if isinstance(error, BranchEnds) else "the cycle cannot be begun elsewhere: "
+            found.reason = f"{why}{error}"
             return found
         if moved is not None:
             history, here = [moved], moved
-        h = min(h, options.h_max)
+        far, left = _to_infinity(problem, start, here)
+        if far > _VERY_FAR:
+            pole = (here.p + left * np.sign(here.tangent[-1])) * problem.scale[-1]
+            found.reason = f"it goes to infinity, as the parameter comes to {pole:.6g}"
+            nodes = found.pieces[-1]  # the last ones tell only that; nothing else would be seen
+            while len(nodes) > 1 and _to_infinity(problem, start, nodes[-1])[0] > 2 * _FAR:
+                nodes.pop()
+            return found
+        h = min(
+            h, max(options.h_max, _GROWS * float(np.abs(here.w[: problem.n]).max()) * (far > _FAR))
+        )
         done = correct(problem, here.w + h * here.tangent, here.tangent, options.tol)
         node = None if done is None else done[0]
         if node is None or not _near(here, node, h):
@@ -170,6 +196,20 @@ def trace(problem: Followed, start: Node, options: Options) -> Traced:
         h *= 1.5 if done[1] <= 3 else 0.7 if done[1] >= 6 else 1.0
     found.reason = f"{options.most} points are reached"
     return found
+
+
+def _to_infinity(problem: Followed, start: Node, here: Node) -> tuple[float, float]:
+    """Return how large the state is beside the first one, and the parameter left to infinity.
+
+    The latter is that of growth as 1/(p_0 - p); unless it is short, the former is 0.
+    """
+    first, now = (np.abs(node.w[: problem.n]) for node in (start, here))
+    k = int(now.argmax())
+    far = float(now[k] / max(first.max(), 1.0))
+    if not far > _FAR or here.w[k] * here.tangent[k] <= 0:
+        return 0.0, 0.0
+    left = abs(float(here.w[k] * here.tangent[-1] / here.tangent[k]))
+    return (far, left) if left < _STEEP else (0.0, left)
 
 
 def _back(start: Node, here: Node, node: Node) -> bool:

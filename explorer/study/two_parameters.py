@@ -178,9 +178,9 @@ class _Curve:
     ) -> None:
         self.base, self.point, self.parameter, self.first = base, point, parameter, first
         self.place = list(base.system.parameters).index(parameter)
-        self.scale = np.append(base.scale, span)
+        self.scale, self.n = np.append(base.scale, span), base.n
         cycle, u = cycle_of(point.node), point.node.w * base.scale
-        base.mode = cycle.mode
+        base.begin_as(cycle)
         if base.autonomous:
             base.anchor = u[: base.n].copy()
             base.along = cycle.run.march.sample(np.zeros(1), slopes=False)[1][0, : base.n]

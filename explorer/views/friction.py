@@ -10,7 +10,7 @@ from explorer.views.drawing.decimate import NONE, Rows, fine, rows
 from explorer.views.drawing.ghosts import Ghosts, ending
 from explorer.views.drawing.parts import has_friction
 from explorer.views.drawing.picture import COLOURS, GREY, OFF, TIME, Picture, Plot, curve, nice
-from explorer.views.drawing.traces import Line
+from explorer.views.drawing.traces import Line, Trace
 from explorer.views.drawing.view import view
 
 __all__ = ["cone_plot", "friction", "friction_plot", "slip_plot"]
@@ -56,6 +56,8 @@ def friction_plot(solution: Solution, points: Rows, ghosts: Ghosts = None) -> Pl
         name += f" (1 of {many})" if len(rough) < many else ""
         bound, own = bounds[:, a], force[:, a]
         edge: Line = {"width": 1}
+        # behind the long names of several contacts: short ones stand above each other
+        behind: Trace = {"legendrank": 1001} if many > 1 else {}
         text = f"t = %{{x:.5g}} s<br>friction = %{{y:.4g}} N<extra>{name}</extra>"
         traces += [
             curve(
@@ -68,7 +70,8 @@ def friction_plot(solution: Solution, points: Rows, ghosts: Ghosts = None) -> Pl
                 breaks=gaps,
                 hoverinfo="skip",
                 showlegend=k == 0,
-            ),
+            )
+            | behind,
             *(
                 [
                     curve(
@@ -93,7 +96,8 @@ def friction_plot(solution: Solution, points: Rows, ghosts: Ghosts = None) -> Pl
                 line={"width": 5},
                 hoverinfo="name",
                 showlegend=k == 0,
-            ),
+            )
+            | behind,
         ]
     span = (-(depth + 0.2) * top, 1.1 * top)
     return Plot(traces, TIME, "friction (N)", (0.0, ending(solution, ghosts)), span)

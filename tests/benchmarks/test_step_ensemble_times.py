@@ -12,13 +12,14 @@ import explorer as ex
 from explorer.study import sweep
 
 MEMBER = 3e-6  # s, beyond its steps
-SCHEMES = [ex.MoreauJean(h=0.01), ex.NonsmoothGeneralizedAlpha(h=0.01)]
+SCHEMES = [ex.MoreauJean(h=0.01), ex.NonsmoothGeneralizedAlpha(h=0.01), ex.EulerMoreau(h=0.01)]
 
 
 def question(scheme, t_end, count):
-    """Return an oscillator with a stop at many frequencies."""
-    system = ex.models.impact_oscillator()
-    over = {"omega": np.linspace(1.5, 3.5, count)}
+    """Return an oscillator with a stop at many frequencies, or relays at many starts."""
+    system, over = ex.models.impact_oscillator(), {"omega": np.linspace(1.5, 3.5, count)}
+    if isinstance(scheme, ex.EulerMoreau):
+        system, over = ex.models.two_relays(), {"x0.x1": np.linspace(1.0, 2.0, count)}
     return sweep(system, scheme, over=over, t_end=t_end, observe="extrema", progress=False).question
 
 

@@ -23,6 +23,7 @@ from explorer.kernels.time_stepping.step_events import (
     Trace,
     friction_events,
     impulse_events,
+    law_events,
 )
 
 __all__ = ["APART", "Members", "Patches", "Seen", "ensemble"]
@@ -61,15 +62,15 @@ class Seen(NamedTuple):
 
     code: Integers  # (k,)
     t: Vector  # (k,) time that was reached, s
-    end: Matrix  # (k, 2 n)
+    end: Matrix  # (k, n_x)
     events: Table  # (k, n_c) how many there were
     found: Integers  # (k,) points of the section, also those beyond the room for them
-    points: Stack  # (k, most, 2 n)
+    points: Stack  # (k, most, n_x)
     times: Matrix  # (k, most) s
-    low: Matrix  # (k, 2 n), or (0, 2 n)
+    low: Matrix  # (k, n_x), or (0, n_x)
     high: Matrix
     caught: Integers  # (k,) attractor whose points it meets, FREE or ESCAPED
-    point: Vector  # (2 n,) scratch
+    point: Vector  # (n_x,) scratch
     hit: Integers  # (n_t,) scratch, rows of points
     events_at: Integers  # (n_t + 2,) scratch
     jump: Flags  # (n_t,) scratch
@@ -102,10 +103,12 @@ def march_one(task: Addresses, patches: Patches, rows: int, k: int) -> int:
 @kernel(inner=True)
 def may_be_blown(trace: Trace) -> bool:
     """Whether the end is so far beyond the first rows that the certificate is to judge the run."""
-    v, rows, n, first, last = trace.v, trace.t.size, trace.v.shape[1], 0.0, 0.0
+    v, rows, first, last = trace.v, trace.t.size, 0.0, 0.0
+    if v.shape[1] == 0:
+        v = trace.q
     if rows <= FIRST:
         return False
-    for j in range(n):
+    for j in range(v.shape[1]):
         for i in range(FIRST):
             first = max(first, abs(v[i, j]))
         last = max(last, abs(v[rows - 1, j]))
@@ -113,16 +116,26 @@ def may_be_blown(trace: Trace) -> bool:
 
 
 @kernel(inner=True)
+def state_in(trace: Trace, i: int, point: Vector) -> None:
+    """Set the state of row i."""
+    n = trace.q.shape[1]
+    for j in range(n):
+        point[j] = trace.q[i, j]
+    for j in range(trace.v.shape[1]):
+        point[n + j] = trace.v[i, j]
+
+
+@kernel(inner=True)
 def state_at(trace: Trace, jump: Flags, i: int, t: float, point: Vector) -> None:
     """Set the state at a time between rows i - 1 and i, or at row i."""
     n = trace.q.shape[1]
     if trace.t[i] == t:
-        for j in range(n):
-            point[j], point[n + j] = trace.q[i, j], trace.v[i, j]
+        state_in(trace, i, point)
         return
     s = (t - trace.t[i - 1]) / (trace.t[i] - trace.t[i - 1])
     for j in range(n):
         point[j] = (1.0 - s) * trace.q[i - 1, j] + s * trace.q[i, j]
+    for j in range(trace.v.shape[1]):
         point[n + j] = (1.0 - s) * trace.v[i - 1, j] + s * trace.v[i, j]
         if jump[i] == 1:
             point[n + j] = trace.v[i - 1, j]
@@ -150,7 +163,10 @@ def read_contacts(trace: Trace, contacts: Contacts, members: Members, seen: Seen
         seen.jump[i] = 0
     found = refer(Found(seen.events_at, seen.jump))
     for a in range(contacts.rigid.size):
-        seen.events[k, a] = impulse_events(trace, contacts, found, a, since)
+        if contacts.impact_steps == 0:
+            seen.events[k, a] = law_events(trace, found, a, since)
+        else:
+            seen.events[k, a] = impulse_events(trace, contacts, found, a, since)
         if members.section == BY_EVENT and a == members.contact:
             for i in range(seen.events_at[0]):
                 row = seen.events_at[1 + i]
@@ -167,12 +183,9 @@ def read_events(
     trace: Trace, known: Known, members: Members, seen: Seen, k: int, hits: int
 ) -> None:
     """Keep the states of member `k` at events of its section."""
-    n = trace.q.shape[1]
     for i in range(hits):
         row = seen.hit[i]
-        own = max(row - 1, 0) if members.before else row
-        for j in range(n):
-            seen.point[j], seen.point[n + j] = trace.q[own, j], trace.v[own, j]
+        state_in(trace, max(row - 1, 0) if members.before else row, seen.point)
         if take_point(known, seen, k, trace.t[row]):
             return
 
@@ -200,12 +213,13 @@ def read_times(trace: Trace, known: Known, members: Members, seen: Seen, k: int)
 def read_extrema(trace: Trace, since: float, low: Vector, high: Vector) -> None:
     """Set the least and the largest value of each state from `since` on."""
     n = trace.q.shape[1]
-    for j in range(2 * n):
+    for j in range(low.size):
         low[j], high[j] = np.inf, -np.inf
     for i in range(trace.t.size):
         if trace.t[i] >= since:
             for j in range(n):
                 low[j], high[j] = min(low[j], trace.q[i, j]), max(high[j], trace.q[i, j])
+            for j in range(trace.v.shape[1]):
                 low[n + j] = min(low[n + j], trace.v[i, j])
                 high[n + j] = max(high[n + j], trace.v[i, j])
 
@@ -215,9 +229,7 @@ def read(
     trace: Trace, contacts: Contacts, known: Known, members: Members, seen: Seen, k: int
 ) -> None:
     """Keep what is asked of member `k`, whose rows are there."""
-    n, last = trace.q.shape[1], trace.t.size - 1
-    for j in range(n):
-        seen.end[k, j], seen.end[k, n + j] = trace.q[last, j], trace.v[last, j]
+    state_in(trace, trace.t.size - 1, seen.end[k])
     seen.caught[k], seen.found[k] = FREE, 0
     seen.track[0].near, seen.track[0].streak, seen.track[0].outside = FREE, 0, 0
     hits = read_contacts(trace, contacts, members, seen, k)
@@ -229,7 +241,7 @@ def read(
         read_extrema(trace, members.since[k], seen.low[k], seen.high[k])
     if seen.caught[k] != FREE:
         seen.t[k] = seen.times[k, 0]
-        for j in range(2 * n):
+        for j in range(seen.point.size):
             seen.end[k, j] = seen.points[k, 0, j]
 
 

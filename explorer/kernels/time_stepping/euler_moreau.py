@@ -23,22 +23,29 @@ from explorer.kernels.complementarity.structures import Sides
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
 from explorer.kernels.model.held_inputs import hold
+from explorer.kernels.references import kernel as by_reference
+from explorer.kernels.references import value_of
+from explorer.kernels.stored import Bytes, store, stored
 from explorer.kernels.structures import Integers, Vector
+from explorer.kernels.templates import template
 from explorer.kernels.time_stepping.euler_moreau_structures import (
     CONSTANT,
     NONLINEAR,
+    Iterate,
     Linear,
     Method,
     Model,
     Options,
+    Problem,
     Record,
-    State,
+    Task,
     Workspace,
 )
+from explorer.kernels.time_stepping.march import march
 from explorer.kernels.time_stepping.newton_convergence import at_round_off
-from explorer.kernels.time_stepping.time_grid import even_step
+from explorer.kernels.time_stepping.shared_march import PlaceRow, tell
 
-__all__ = ["run"]
+__all__ = ["bind", "go", "run"]
 
 FORCE, FORCE_X, RELATION, RELATION_X = 0, 1, 2, 3  # rows of `Model.table`
 
@@ -57,15 +64,7 @@ def place(flat: Vector, values: Vector, start: int, places: Integers) -> None:
 
 
 @kernel(inline=True)
-def interval_from(method: Method, t: float, k: int) -> int:
-    """Return the interval of the inputs in which a step from time t lies, `k` or a later one."""
-    while k < method.drive.t.size and method.drive.t[k] <= t + 1e-9 * method.h:
-        k += 1
-    return k
-
-
-@kernel(inline=True)
-def begin(model: Model, record: Record, state: State, first: int, again: bool) -> None:
+def evaluate_at(model: Model, record: Record, state: Iterate, first: int, again: bool) -> None:
     """Set y of the first row, and f and r there; `again`: the row is written, inputs change."""
     inp, out = model.inp, model.out
     n, m = record.x.shape[1], record.lam.shape[1]
@@ -85,7 +84,7 @@ def begin(model: Model, record: Record, state: State, first: int, again: bool) -
 
 
 @kernel(inline=True)
-def predict(model: Model, record: Record, state: State, i: int, t1: float, at: float) -> None:
+def predict(model: Model, record: Record, state: Iterate, i: int, t1: float, at: float) -> None:
     """Begin a step at its start, with f at t1, the relation at time `at`, the sides of before."""
     inp, out = model.inp, model.out
     x, lam, side = record.x, record.lam, record.side
@@ -107,7 +106,7 @@ def predict(model: Model, record: Record, state: State, i: int, t1: float, at: f
 
 @kernel(inline=True)
 def right_side(
-    model: Model, method: Method, state: State, start: Vector, h: float, moved: bool
+    model: Model, method: Method, state: Iterate, start: Vector, h: float, moved: bool
 ) -> None:
     """Set V d and the relation from what RELATION has written; `moved`: x is not the start."""
     theta, a, out, M = method.theta, method.a, model.out, model.M
@@ -153,7 +152,7 @@ def linearise(model: Model, method: Method, work: Workspace, h: float) -> int:
     """Factor V and set P and M_lcp."""
     theta, a, s = method.theta, method.a, method.s
     F, H0, H1, G0, G1, V, pivots, P = work.linear
-    M, D, column, n, m = model.M, work.box.M, work.state.column, F.shape[0], H1.shape[0]
+    M, D, column, n, m = model.M, work.box.M, work.iterate.column, F.shape[0], H1.shape[0]
     total = 0.0
     for j in range(n):
         for k in range(n):
@@ -181,7 +180,7 @@ def linearise(model: Model, method: Method, work: Workspace, h: float) -> int:
 def one_step_problem(method: Method, work: Workspace) -> bool:
     """Set d and q_lcp; return whether they are finite."""
     s, D, q, H0 = method.s, work.box.M, work.box.q, work.linear.H0
-    d, lam, relation = work.state.d, work.state.lam, work.state.relation
+    d, lam, relation = work.iterate.d, work.iterate.lam, work.iterate.relation
     n, m = d.size, lam.size
     lu_solve(work.linear.V, n, n - 1, n - 1, work.linear.pivots, d)
     size = 0.0
@@ -197,7 +196,7 @@ def one_step_problem(method: Method, work: Workspace) -> bool:
 
 
 @kernel(inline=True)
-def move(linear: Linear, state: State, new: Vector) -> tuple[float, float, float]:
+def move(linear: Linear, state: Iterate, new: Vector) -> tuple[float, float, float]:
     """Take x and lam to the solution; return by how much x moves, its size, how far lam jumps."""
     x, lam, d, P = state.x, state.lam, state.d, linear.P
     change, size, jump = 0.0, 0.0, 0.0
@@ -222,7 +221,7 @@ def newton_residual(
     """Return the residual at the iterate beside its terms; RELATION has been evaluated there."""
     theta, a, out, M = method.theta, method.a, model.out, model.M
     F, H0, G1, D, q = work.linear.F, work.linear.H0, work.linear.G1, work.box.M, work.box.q
-    state = work.state
+    state = work.iterate
     f0, f1, r0, x, lam = state.f0, state.f1, state.r0, state.x, state.lam
     n, m = x.size, lam.size
     worst = 0.0
@@ -263,24 +262,15 @@ def solve_laws(options: Options, work: Workspace, sides: Sides) -> tuple[int, fl
 
 
 @kernel(inline=True)
-def newton(
-    model: Model,
-    method: Method,
-    options: Options,
-    record: Record,
-    work: Workspace,
-    i: int,
-    h: float,
-    t1: float,
-    factored_h: float,
-) -> tuple[int, float]:
-    """Solve the equations of step i; return a status, and the h for which V is factored.
+def newton(problem: Problem, record: Record, work: Workspace, i: int, h: float, t1: float) -> int:
+    """Solve the equations of step i; return a status.
 
     SINGULAR: V has no inverse. NOT_FINITE: f, h, g or a derivative is infinite or no number.
     LCP_RAY, LCP_ITERATIONS: the laws have no solution, or none was found. NEWTON_CAP: the residual
     stays above its tolerance after `newton_max` iterations.
     """
-    inp, out, s, state = model.inp, model.out, method.s, work.state
+    model, method, options = problem.bundles, problem.method, problem.options
+    inp, out, s, state = model.inp, model.out, method.s, work.iterate
     x, lam, f1, new, y = state.x, state.lam, state.f1, work.solution.lam, work.solution.y
     start, n, m = record.x[i], state.x.size, state.lam.size
     sides = Sides(record.side[i + 1], new, y)
@@ -291,23 +281,23 @@ def newton(
     for iteration in range(options.newton_max if nonlinear else 1):
         record.iterations[i + 1] = iteration + 1
         right_side(model, method, state, start, h, iteration > 0)
-        if not constant or h != factored_h:
+        if not constant or h != work.state[0].factored:
             derivatives(model, method, work.linear, x, start, t1, at)
             status = linearise(model, method, work, h)
             if status != SUCCESS:
-                return status, factored_h
-            factored_h = h
+                return status
+            work.state[0].factored = h
             work.block.kept[0].count = -1
         if not one_step_problem(method, work):
-            return NOT_FINITE, factored_h
+            return NOT_FINITE
         if m > 0:
             status, off = solve_laws(options, work, sides)
             record.residuals[i + 1, 0] = off
             if status != SUCCESS:
-                return status, factored_h
+                return status
         change, size, jump = move(work.linear, state, new)
         if not np.isfinite(size):
-            return NOT_FINITE, factored_h
+            return NOT_FINITE
         # values at the new point, for the next iteration or the next step
         inp[0] = t1
         for j in range(n):
@@ -318,27 +308,27 @@ def newton(
         for j in range(n):
             f1[j] = out[j]
         if not nonlinear:
-            return SUCCESS, factored_h
+            return SUCCESS
         inp[0] = at
         for j in range(n):
             inp[1 + j] = s * x[j] + (1.0 - s) * start[j]
         evaluate(model, RELATION)
         worst = newton_residual(model, method, work, start, y, h)
         if not np.isfinite(worst):
-            return NOT_FINITE, factored_h
+            return NOT_FINITE
         record.residuals[i + 1, 1] = worst
         still = still + 1 if change > 0.5 * before else 0
         before = change
         arrived = at_round_off(change, size, still) and (jump <= 0.0 or still >= 3)
         if worst <= options.newton_tol or arrived:
-            return SUCCESS, factored_h
-    return NEWTON_CAP, factored_h
+            return SUCCESS
+    return NEWTON_CAP
 
 
 @kernel(inline=True)
 def keep(model: Model, method: Method, record: Record, work: Workspace, i: int, t1: float) -> None:
     """Write the end of step i, where f and r are those of the next one's start."""
-    inp, out, state, y = model.inp, model.out, work.state, work.solution.y
+    inp, out, state, y = model.inp, model.out, work.iterate, work.solution.y
     n, m = state.x.size, state.lam.size
     if method.a < 1.0:
         inp[0] = t1
@@ -347,7 +337,6 @@ def keep(model: Model, method: Method, record: Record, work: Workspace, i: int, 
         evaluate(model, RELATION)
         for j in range(n):
             state.r0[j] = out[m + j]
-    record.t[i + 1] = t1
     for j in range(n):
         record.x[i + 1, j] = state.x[j]
         state.f0[j] = state.f1[j]
@@ -356,24 +345,50 @@ def keep(model: Model, method: Method, record: Record, work: Workspace, i: int, 
         record.y[i + 1, j] = y[j]
 
 
-@kernel()
-def run(
-    model: Model, method: Method, options: Options, record: Record, work: Workspace, first: int
-) -> tuple[int, int]:
-    """March from row `first` to the last one; return a status and the last row that holds."""
-    last, factored_h = record.t.size - 1, 0.0
+@kernel(inline=True)
+def begin(problem: Problem, record: Record, work: Workspace, row: int) -> None:
+    """Set y of the row where the march begins, f and r there; forget what was factored."""
+    work.state[0].factored = 0.0
     work.block.kept[0].count = -1
-    k = interval_from(method, record.t[first], 0)
-    hold(method.drive, model.inp, k)
-    begin(model, record, work.state, first, False)
-    for i in range(first, last):
-        h, t1 = even_step(record.t[i], method.h, record.t[0], method.t_end, i, last)
-        status, factored_h = newton(model, method, options, record, work, i, h, t1, factored_h)
-        if status != SUCCESS:
-            return status, i
-        keep(model, method, record, work, i, t1)
-        if k < method.drive.t.size and interval_from(method, t1, k) > k:
-            k = interval_from(method, t1, k)
-            hold(method.drive, model.inp, k)
-            begin(model, record, work.state, i + 1, True)
-    return SUCCESS, last
+    evaluate_at(problem.bundles, record, work.iterate, row, False)
+
+
+@kernel(inline=True)
+def cross(problem: Problem, record: Record, work: Workspace, row: int, k: int) -> bool:
+    """Go on to interval `k` of the inputs; return whether it could."""
+    hold(problem.grid.drive, problem.bundles.inp, k)
+    evaluate_at(problem.bundles, record, work.iterate, row, True)
+    return True
+
+
+@template
+def step(problem: Problem, record: Record, work: Workspace, row: int, h: float, t1: float) -> int:
+    """Take a step and write row + 1."""
+    status = newton(problem, record, work, row, h, t1)
+    if status == SUCCESS:
+        keep(problem.bundles, problem.method, record, work, row, t1)
+    return status
+
+
+@by_reference(inner=True)
+def go(problem: Problem, record: Record, work: Workspace) -> int:
+    """Do what `run` does, with structures that are stored."""
+    return march(begin, cross, step, value_of(problem), value_of(record), value_of(work))
+
+
+@kernel()
+def run(problem: Problem, record: Record, work: Workspace) -> int:
+    """March from row state.row to the last one; return a status of `explorer.codes`.
+
+    What `newton` returns is that of the step behind the last row, whose residuals the record holds.
+    """
+    return go(problem, record, work)
+
+
+@by_reference()
+def bind(task: Task, memory: Bytes, places: PlaceRow) -> int:
+    """Store a task where the memory has room for it, and tell its places; return its bytes."""
+    needed = store(memory, task)
+    if memory.size >= needed:
+        tell(stored(memory, Task), places)
+    return needed

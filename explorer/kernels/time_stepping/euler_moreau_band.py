@@ -22,16 +22,16 @@ from explorer.kernels.time_stepping.euler_moreau import (
     RELATION,
     RELATION_X,
     evaluate,
-    interval_from,
 )
 from explorer.kernels.time_stepping.euler_moreau_structures import (
     LINEAR,
     Band,
     Method,
     Model,
-    Options,
+    Problem,
     Record,
 )
+from explorer.kernels.time_stepping.march import Grid
 from explorer.kernels.time_stepping.time_grid import even_step
 
 __all__ = ["march"]
@@ -165,20 +165,29 @@ def assemble(model: Model, method: Method, band: Band, h: float, t1: float, at: 
         start += sizes[part]
 
 
+@kernel(inline=True)
+def interval_from(grid: Grid, h: float, t: float, k: int) -> int:
+    """Return the interval of the inputs in which a step from time t lies, `k` or a later one."""
+    while k < grid.drive.t.size and grid.drive.t[k] <= t + 1e-9 * h:
+        k += 1
+    return k
+
+
 @kernel()
-def march(model: Model, method: Method, options: Options, record: Record, band: Band) -> int:
-    """March while sides are found; return the last row."""
+def march(problem: Problem, record: Record, band: Band, step: float) -> int:
+    """March with this step, in s, while sides are found; return the last row."""
+    model, method, grid = problem.bundles, problem.method, problem.grid
     x, lam, s, rhs = record.x, record.lam, method.s, band.rhs
     n, m, last, assembled_h = x.shape[1], lam.shape[1], record.t.size - 1, 0.0
     band.kept[0].count = -1
     present = 0
     for i in range(last):
-        present = interval_from(method, record.t[i], present)
-        hold(method.drive, model.inp, present)
-        h, t1 = even_step(record.t[i], method.h, record.t[0], method.t_end, i, last)
+        present = interval_from(grid, step, record.t[i], present)
+        hold(grid.drive, model.inp, present)
+        h, t1 = even_step(record.t[i], step, record.t[0], grid.t_end, i, last)
         at = record.t[i] + s * (t1 - record.t[i]) if s < 1.0 else t1
         right_side(model, method, record, band, i, h, t1, at)
-        if options.kind == LINEAR or h != assembled_h:
+        if problem.options.kind == LINEAR or h != assembled_h:
             assemble(model, method, band, h, t1, at)
             assembled_h, band.kept[0].count = h, -1
         new = band.lam
@@ -188,7 +197,7 @@ def march(model: Model, method: Method, options: Options, record: Record, band: 
         for j in range(n):
             x[i + 1, j] = x[i, j] + rhs[j]
             total += x[i + 1, j]
-        if not off <= options.lcp_tol or not np.isfinite(total):
+        if not off <= problem.options.lcp_tol or not np.isfinite(total):
             record.residuals[i + 1, 0] = 0.0
             return i
         for j in range(m):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple, get_args
 
 import numpy as np
 
@@ -14,18 +14,21 @@ from explorer.kernels.complementarity.structures import (
     Sides,
     box_workspaces,
 )
-from explorer.kernels.model.held_inputs import NEVER, Drive
-from explorer.kernels.structures import Counts, FlagRows, Integers, Matrix, Table, Vector
+from explorer.kernels.structures import Counts, FlagRows, Integers, Matrix, Table, Vector, rows_of
+from explorer.kernels.time_stepping.march import Grid
 
 __all__ = [
     "Band",
+    "Iterate",
     "Linear",
     "Method",
     "Model",
     "Options",
     "Places",
+    "Problem",
     "Record",
     "State",
+    "Task",
     "Workspace",
     "workspace",
 ]
@@ -58,12 +61,9 @@ class Model(NamedTuple):
 class Method(NamedTuple):
     """Coefficients of the scheme."""
 
-    h: float  # s
-    t_end: float  # s
     theta: float  # of f
     a: float  # of r
     s: float  # of the state in the relation
-    drive: Drive = NEVER  # where inputs change
 
 
 class Options(NamedTuple):
@@ -74,6 +74,15 @@ class Options(NamedTuple):
     newton_tol: float  # of the residual beside its terms
     lcp: int  # see `box_lcp`
     lcp_tol: float  # of the natural residual beside its terms
+
+
+class Problem(NamedTuple):
+    """A system, and the scheme that solves it."""
+
+    bundles: Model
+    method: Method
+    options: Options
+    grid: Grid
 
 
 class Record(NamedTuple):
@@ -101,7 +110,7 @@ class Linear(NamedTuple):
     P: Matrix  # (n, m) h a V^-1 G1
 
 
-class State(NamedTuple):
+class Iterate(NamedTuple):
     """Where a step is."""
 
     x: Vector  # (n,) the iterate
@@ -135,24 +144,46 @@ class Band(NamedTuple):
     r0: Vector  # (n,) r there
 
 
+STATE = np.dtype(
+    [
+        ("row", np.int64),  # the last row that holds
+        ("h", np.float64),  # s, the step
+        ("factored", np.float64),  # s, the step for which V is factored
+    ]
+)
+State = Annotated[np.ndarray, get_args(rows_of(STATE))[1]]
+
+
 class Workspace(NamedTuple):
     """Made by `workspace`."""
 
+    state: State  # (1,)
     linear: Linear
-    state: State
+    iterate: Iterate
     box: Box  # of the one-step problem; on failure that which failed
     solution: Sides
     block: Block
     lemke: Lemke
 
 
-def workspace(n: int, m: int, bounds: np.ndarray) -> Workspace:
-    """Return the work arrays for n states and m multipliers with `bounds` (2, m)."""
+class Task(NamedTuple):
+    """All of a march."""
+
+    problem: Problem
+    record: Record
+    work: Workspace
+
+
+def workspace(n: int, m: int, bounds: np.ndarray, h: float) -> Workspace:
+    """Return the work arrays for n states, m multipliers with `bounds` (2, m), and step h."""
+    state = np.zeros(1, STATE)
+    state["h"] = h
     F, G0, V = np.zeros((3, n, n))
     H0, H1, G1, P = np.zeros((m, n)), np.zeros((m, m)), np.zeros((n, m)), np.empty((n, m))
     linear = Linear(F, H0, H1, G0, G1, V, np.zeros(n, np.int64), P)
     f0, f1, r0, d, x, column = np.empty((6, n))
     lam, relation, new, y = np.empty((4, m))
-    state = State(x, lam, f0, f1, r0, d, column, relation)
+    iterate = Iterate(x, lam, f0, f1, r0, d, column, relation)
     box = Box(np.empty((m, m)), np.empty(m), *np.ascontiguousarray(bounds))
-    return Workspace(linear, state, box, Sides(np.zeros(m, np.int8), new, y), *box_workspaces(m))
+    sides = Sides(np.zeros(m, np.int8), new, y)
+    return Workspace(state, linear, iterate, box, sides, *box_workspaces(m))

@@ -1,6 +1,7 @@
-"""What contacts did in a recorded run of fixed steps: `explorer.results.stepped`, compiled.
+"""What contacts and laws did in a recorded run of fixed steps, compiled.
 
-The rules stand there. A test compares both on every scheme.
+The rules stand in `explorer.results.stepped` and `explorer.results.law_steps`. A test compares both
+on every scheme.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import NamedTuple
 from explorer.kernels.references import kernel
 from explorer.kernels.structures import FlagRows, Flags, Integers, Matrix, Vector
 
-__all__ = ["Contacts", "Found", "Trace", "friction_events", "impulse_events"]
+__all__ = ["Contacts", "Found", "Trace", "friction_events", "impulse_events", "law_events"]
 
 STICK, CLOSED_STEPS, SHORT = 2, 3, 3
 CLOSED_GAP, SLOW = 1e-9, 0.02  # m and m/s at the start; part of the largest speed of a gap
@@ -21,19 +22,19 @@ class Trace(NamedTuple):
 
     t: Vector  # (n_t,) s
     q: Matrix  # (n_t, n)
-    v: Matrix  # (n_t, n)
+    v: Matrix  # (n_t, n), or (n_t, 0) where q is the whole state
     p: Matrix  # (n_t, rows) N s
     gap: Matrix  # (n_t, n_c) m
     gap_dot: Matrix  # (n_t, rows) m/s
-    doing: FlagRows  # (n_t, rows), what each contact does
+    doing: FlagRows  # (n_t, rows), what each contact does, or the place of each multiplier
 
 
 class Contacts(NamedTuple):
-    """What contacts are."""
+    """What contacts are, or laws."""
 
     rigid: Flags  # (n_c,) 1: an impact jumps
     along: Integers  # (n_c,) column of `Trace.doing` that tells of its friction, -1: none
-    impact_steps: int  # over which an impact is spread
+    impact_steps: int  # over which an impact is spread; 0: these are laws
 
 
 class Found(NamedTuple):
@@ -129,4 +130,17 @@ def friction_events(trace: Trace, column: int, since: float) -> int:
                 count += trace.t[first] >= since
             before = now
         first = after
+    return count
+
+
+@kernel(inner=True)
+def law_events(trace: Trace, found: Found, a: int, since: float) -> int:
+    """Find where the multiplier of law `a` changes its place, as `impulse_events` does."""
+    doing, count = trace.doing, 0
+    found.row[0] = 0
+    for i in range(2, trace.t.size):  # a run begins where its first step ends
+        if doing[i, a] != doing[i - 1, a]:
+            found.row[0] += 1
+            found.row[found.row[0]] = i
+            count += trace.t[i] >= since
     return count

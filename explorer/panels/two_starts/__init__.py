@@ -81,7 +81,7 @@ class _Answer(SessionAnswer):
         return frame
 
     def _said(self, found: TwoStarts, seconds: float, drag: bool) -> Status:
-        """Return the status of both runs: the worse one is said."""
+        """Return the status of both runs and of their comparison: the worst one is said."""
         status = self._status(found.first, seconds, drag)
         if status["level"] == "error":
             return status
@@ -89,6 +89,9 @@ class _Answer(SessionAnswer):
         news = [c for c in found.second.cautions if c not in found.first.cautions and not drag]
         if status["level"] in _GOOD and (news or other["level"] not in _GOOD):
             status = {**status, "level": "warn", "text": f"The second run: {other['text']}"}
+        said = [] if drag else doubts(found)
+        if status["level"] in _GOOD and said:
+            status = {**status, "level": "warn", "text": said[0], "detail": status["text"]}
         if "checks" in status and "checks" in other:
             both = (("first", status["checks"]), ("second", other["checks"]))
             status["checks"] = {
@@ -113,12 +116,9 @@ def distance_card(found: TwoStarts) -> Card:
         f"{label(k)} + {quantity(x, symbol_units(found.system).get(k, ''), 3)}"
         for k, x in found.offset.items()
     )
-    said, scheme = [found.caution] if found.caution else [], found.first.scheme
-    if found.predicted is not None and not (
-        found.system.discrete or scheme.differentiates(found.system)
-    ):
-        by, of = locating(found.system).__name__, type(scheme).__name__
-        said.append(f"Predicted by {by}, which locates events; {of} does not, and may differ.")
+    said = doubts(found)
+    if not said and _made_by_another(found):
+        said.append(f"Predicted by {locating(found.system).__name__}.")
     if found.met is not None:
         said.insert(0, f"From t = {quantity(found.met, t, 4)} on both runs are the same.")
     return {
@@ -127,6 +127,25 @@ def distance_card(found: TwoStarts) -> Card:
         "rows": rows,
         "note": " ".join(["In parts of the range of each state, root mean square.", *said]),
     }
+
+
+def doubts(found: TwoStarts) -> list[str]:
+    """Return why the distance or its prediction may not be that of the motions."""
+    said = [found.caution] if found.caution else []
+    if _made_by_another(found) and (found.first.events or found.second.events):
+        by, of = locating(found.system).__name__, type(found.first.scheme).__name__
+        said.append(
+            f"{of} does not locate events: it may take both starts through one in the same step, "
+            f"so that they part less than the motions do. {by}, which predicts, locates them."
+        )
+    return said
+
+
+def _made_by_another(found: TwoStarts) -> bool:
+    """Whether the prediction is that of another scheme, which locates events."""
+    system, scheme = found.system, found.first.scheme
+    own = system.discrete or scheme.differentiates(system)
+    return found.predicted is not None and not own
 
 
 def _row(name: str, apart: Apart) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from explorer.runs.time_stepping.starts import Starts, is_plain, starts
 if TYPE_CHECKING:
     from explorer.kernels.time_stepping.ensemble import Patches
     from explorer.kernels.time_stepping.shared_march import Addresses
+    from explorer.kernels.time_stepping.step_events import Contacts, Trace
 
 __all__ = [
     "Answer",
@@ -33,6 +34,8 @@ __all__ = [
     "factored",
     "last_steps",
     "march_members",
+    "observe",
+    "rows_of",
     "weighted",
 ]
 
@@ -49,10 +52,14 @@ class Arrays(Protocol):
 
 
 class Record(Arrays, Protocol):
-    """What a run writes: times (n_t,) in s, coordinates and velocities (n_t, n), and more."""
+    """What a run writes: times (n_t,) in s, and more."""
 
     @property
     def t(self) -> np.ndarray: ...
+
+
+class Motion(Record, Protocol):
+    """One of coordinates and velocities, (n_t, n)."""
 
     @property
     def q(self) -> np.ndarray: ...
@@ -136,8 +143,6 @@ def march_members(
     prepare : callable
         Takes starts, which of them are plain, t_end (k,) and the rows of the record.
     """
-    from explorer.kernels.event_driven.records import TRACK
-    from explorer.kernels.time_stepping import ensemble as kernel
     from explorer.kernels.time_stepping.step_events import Contacts, Trace
 
     k, n = members.size, compiled.n
@@ -145,7 +150,7 @@ def march_members(
     found.code[:] = APART
     if not is_plain(compiled) or members.start.shape[1] != 2 * n:
         return found
-    begun, rows = starts(compiled, members), _rows(h, members.t_end)
+    begun, rows = starts(compiled, members), rows_of(h, members.t_end)
     plain = begun.plain & (members.t_end >= h)
     plain &= rows * 8.0 * (3 * n + compiled.nc + 2 * compiled.rows + 4) <= MOST_BYTES
     if not plain.any():
@@ -154,9 +159,7 @@ def march_members(
     answer = prepare(begun, plain, members.t_end, most)
     if answer.shared is None or not answer.plain.any():
         return found
-    shared, plain = answer.shared, answer.plain
-    record = shared.task.record
-    addresses, patches, alive = _patches(shared, members.t_end, rows)
+    record = cast(Motion, answer.shared.task.record)
     none, flags = np.zeros((most, 0)), np.zeros((most, 0), np.int8)
     trace = Trace(
         record.t,
@@ -168,21 +171,54 @@ def march_members(
         getattr(record, "active", flags),
     )
     names = [contact.name for contact in compiled.system.contacts]
+    contacts = Contacts(np.ones(compiled.nc, np.int8), _along(compiled), impact_steps)
+    return observe(answer, trace, contacts, names, rows, members, asked, found)
+
+
+def observe(
+    answer: Answer,
+    trace: Trace,
+    contacts: Contacts,
+    names: Sequence[str],
+    rows: np.ndarray,
+    members: Members,
+    asked: Asked,
+    found: Observed,
+) -> Observed:
+    """Return what is observed of all members, those that are not plain APART.
+
+    Parameters
+    ----------
+    trace : the rows that the march writes
+    contacts, names : what can happen along them, and how it is called
+    rows : (k,) int
+        Of the record of each member.
+    found : Observed
+        Room for it.
+    """
+    from explorer.kernels.event_driven.records import TRACK
+    from explorer.kernels.time_stepping import ensemble as kernel
+
+    shared, plain = answer.shared, answer.plain
+    assert shared is not None
+    k, n_x = found.end.shape
+    addresses, patches, alive = _patches(shared, members.t_end, rows)
+    room = max(asked.most, 1 if asked.known else 0)
     seen = kernel.Seen(
         code=np.where(plain, 0, APART),
         t=found.t,
         end=found.end,
-        events=np.zeros((k, compiled.nc), np.int64),
+        events=np.zeros((k, len(names)), np.int64),
         found=found.found,
-        points=np.full((k, max(asked.most, 1 if asked.known else 0), 2 * n), np.nan),
-        times=np.full((k, max(asked.most, 1 if asked.known else 0)), np.nan),
+        points=np.full((k, room, n_x), np.nan),
+        times=np.full((k, room), np.nan),
         low=found.low,
         high=found.high,
         caught=np.full(k, FREE),
-        point=np.zeros(2 * n),
-        hit=np.zeros(most, np.int64),
-        events_at=np.zeros(most + 2, np.int64),
-        jump=np.zeros(most, np.int8),
+        point=np.zeros(n_x),
+        hit=np.zeros(len(trace.t), np.int64),
+        events_at=np.zeros(len(trace.t) + 2, np.int64),
+        jump=np.zeros(len(trace.t), np.int8),
         track=np.zeros(1, TRACK),
     )
     runs = kernel.Members(
@@ -196,10 +232,7 @@ def march_members(
         asked.before,
         asked.extrema,
     )
-    contacts = Contacts(np.ones(compiled.nc, np.int8), _along(compiled), impact_steps)
-    kernel.ensemble(
-        addresses, patches, trace, contacts, kernel_known(asked.known, 2 * n), runs, seen
-    )
+    kernel.ensemble(addresses, patches, trace, contacts, kernel_known(asked.known, n_x), runs, seen)
     del alive
     events = np.zeros((k, len(asked.names)), np.int64)
     for j, name in enumerate(names):
@@ -210,14 +243,14 @@ def march_members(
     ).without_failed()
 
 
-def _rows(h: float, t_end: np.ndarray) -> np.ndarray:
+def rows_of(h: float, t_end: np.ndarray) -> np.ndarray:
     """Return how many rows each run has."""
     return 1 + np.ceil(t_end / h - 1e-9).astype(np.int64)
 
 
 def last_steps(h: float, t_end: np.ndarray) -> np.ndarray:
     """Return the last step of each run in s, as `explorer.kernels.time_stepping.time_grid` does."""
-    left = t_end - (_rows(h, t_end) - 2) * h
+    left = t_end - (rows_of(h, t_end) - 2) * h
     return np.where(np.abs(left - h) > 1e-9 * h, left, h)
 
 
