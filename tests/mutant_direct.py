@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from types import CodeType, FunctionType, ModuleType, SimpleNamespace
 
 LONG = 30.0  # seconds of the processor in which a test that ends at all has ended
 SURE = 4.0  # times faster it ends as the project stands
+DEEP = 3  # modules in modules, of which a test names what they hold
 TWICE = 2  # mutants for which a test was too slow, so that it is not tried for another
 
 
@@ -39,9 +41,20 @@ def inner(code: CodeType) -> Iterator[CodeType]:
 
 
 def file_of(function: object) -> str:
-    """Return the file of a function, or of what a decorator has made of it."""
+    """Return the file of a class or function, or of what a decorator has made of it."""
+    if isinstance(function, type):
+        return getattr(sys.modules.get(function.__module__), "__file__", None) or ""
     function = getattr(function, "py_func", getattr(function, "__wrapped__", function))
     return function.__code__.co_filename if isinstance(function, FunctionType) else ""
+
+
+def values_of(value: object, names: Collection[str], depth: int = 0) -> Iterator[object]:
+    """Yield a value, or what a module holds by some names, as ``ex.study.basins`` does."""
+    held = vars(value) if isinstance(value, SimpleNamespace | ModuleType) and depth < DEEP else {}
+    yield from [] if held else [value]
+    for name in names if held else ():
+        if held.get(name) is not value:
+            yield from values_of(held.get(name), names, depth + 1)
 
 
 def named(function: Callable, folder: str, seen: set[CodeType]) -> set[str]:
@@ -53,11 +66,7 @@ def named(function: Callable, folder: str, seen: set[CodeType]) -> set[str]:
     found, own = set(), function.__code__.co_filename
     for code in inner(function.__code__):
         for name in code.co_names:
-            value = function.__globals__.get(name)
-            values = [value]
-            if isinstance(value, SimpleNamespace | ModuleType):
-                values = [vars(value).get(one) for one in code.co_names]
-            for one in values:
+            for one in values_of(function.__globals__.get(name), code.co_names):
                 file = file_of(one)
                 if file.startswith(folder):
                     found.add(file)

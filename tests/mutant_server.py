@@ -31,6 +31,7 @@ from mutant_direct import LONG, SURE, Known, direct
 import explorer
 
 ASLEEP = 60.0  # seconds without work of the processor, in a process that waits for what never comes
+ENDLESS = 2  # tests that may not end, for one mutant
 TRIES = 5  # tests that may fail by chance, or fail anyway, for one mutant
 
 
@@ -175,21 +176,22 @@ class Server:
 
     def tried(
         self, items: list, path: str, source: str, seconds: int, long: float = LONG,
-        patient: bool = False,
+        patient: float = 1.0,
     ) -> dict:  # fmt: skip
         """Run tests on a mutant in a child; return which does not pass, and how it ends.
 
-        `patient`: none is too slow that takes not much longer than it may.
+        "late" are those that did not end in their time. `patient`: how many times longer a test may
+        take of which nothing is compiled.
         """
         receive, send = os.pipe()
         child = os.fork()
         if not child:
             os.close(receive)
-            if patient and "uncompiled" in sys.modules:
-                sys.modules["uncompiled"].SECONDS *= SURE
+            if "uncompiled" in sys.modules:
+                sys.modules["uncompiled"].SECONDS *= patient
             self.in_child(items, path, source, send, seconds, long)
         os.close(send)
-        answer, test = {"killer": "", "why": ""}, ""
+        answer, test, late = {"killer": "", "why": ""}, "", []
         for said in heard(receive, child):
             if "begins" in said:
                 test = said["begins"]
@@ -200,6 +202,7 @@ class Server:
                     self.known.note(said)
                 elif said["slow"]:
                     self.known.note_slow(test)
+                    late.append(test)
                 test = ""
             elif "asleep" in said:
                 os.kill(child, signal.SIGKILL)
@@ -208,7 +211,7 @@ class Server:
         if test and ended != signal.SIGXCPU:  # which says that the time for all of them is over
             lasts = ended in (signal.SIGPROF, signal.SIGKILL)
             answer = {"killer": test, "why": "it does not end" if lasts else "it ends the process"}
-        return answer
+        return answer | {"late": [*late, test] if test else late}
 
     def in_child(
         self, items: list, path: str, source: str, channel: int, seconds: int, long: float
@@ -251,9 +254,27 @@ class Server:
             killer = answer["killer"]
             if not killer or self.sure([i for i in items if i.nodeid == killer], answer, asked):
                 break
-            answer = {"killer": "", "why": ""}
+            answer |= {"killer": "", "why": ""}
             items = [one for one in items if one.nodeid != killer]
+        if not answer["killer"]:
+            late = [i for i in items if i.nodeid in answer.pop("late", ()) and i.nodeid in near]
+            answer |= self.endless(late[:ENDLESS], path, asked)
         return answer | {"left": self.known.unsure(items, functions, near)}
+
+    def endless(self, items: list, path: str, asked: dict) -> dict:
+        """Return which of some tests ends soon as the project stands, but not with a mutant."""
+        seconds = int(LONG + asked["seconds"])
+        for item in items:
+            if item.nodeid not in self.known.sound:
+                self.tried([item], "", "", seconds, LONG / SURE, patient=SURE)
+            if item.nodeid in self.known.sound:
+                found = self.tried([item], path, asked["source"], seconds, patient=LONG * SURE)
+                if found["killer"]:
+                    self.known.late[item.nodeid] = 0
+                    self.known.slow.discard(item.nodeid)
+                    self.known.kills[item.nodeid] = self.known.kills.get(item.nodeid, 0) + 1
+                    return {key: found[key] for key in ("killer", "why")}
+        return {}
 
     def direct(self, item) -> set[str]:
         """Return the files of which a test names a function."""
@@ -267,11 +288,11 @@ class Server:
         One that does not end passes then well within the time that the mutant has had.
         """
         path, killer = str(Path(self.folder) / asked["file"]), answer["killer"]
-        again = self.tried(item, path, asked["source"], asked["seconds"], patient=True)
+        again = self.tried(item, path, asked["source"], asked["seconds"], patient=SURE)
         if not again["killer"]:
             return False
         if killer not in self.known.sound:
-            if self.tried(item, "", "", asked["seconds"], LONG / SURE, patient=True)["killer"]:
+            if self.tried(item, "", "", asked["seconds"], LONG / SURE, patient=SURE)["killer"]:
                 self.known.broken.add(killer)
                 return False
             self.known.sound.add(killer)
