@@ -10,6 +10,7 @@ beside the results (MUTANT_KNOWN), as long as the project and the file of a test
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import importlib
 import json
@@ -54,6 +55,18 @@ def functions_of(folder: str) -> dict[str, list[FunctionType]]:
     for one in gc.get_objects():
         if isinstance(one, FunctionType) and one.__code__.co_filename.startswith(folder):
             found.setdefault(one.__code__.co_filename, []).append(one)
+    gc.freeze()
+    return found
+
+
+def caches_of(functions: dict[str, list[FunctionType]]) -> dict[str, list]:
+    """Return what keeps results of some functions, by the path of their file."""
+    path = {id(one): path for path, several in functions.items() for one in several}
+    found: dict[str, list] = {}
+    gc.unfreeze()
+    for one in gc.get_objects():
+        if isinstance(one, functools._lru_cache_wrapper) and id(one.__wrapped__) in path:
+            found.setdefault(path[id(one.__wrapped__)], []).append(one)
     gc.freeze()
     return found
 
@@ -172,6 +185,7 @@ class Server:
         self.session, self.folder = session, folder
         self.known = Known(os.environ.get("MUTANT_KNOWN", ""), folder)
         self.functions = functions_of(folder)
+        self.caches = caches_of(self.functions)
         self.near: dict[str, set[str]] = {}
 
     def tried(
@@ -222,6 +236,8 @@ class Server:
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
             done = exchange(self.functions.get(path, []), path, source) if path else set()
+            for one in self.caches.get(path, ()):
+                one.cache_clear()
             child = Child(items, channel, Watch(self.folder, done))
             if done or not path:
                 self.session.config.pluginmanager.register(child)
