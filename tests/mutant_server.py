@@ -273,8 +273,9 @@ class Server:
             answer |= {"killer": "", "why": ""}
             items = [one for one in items if one.nodeid != killer]
         if not answer["killer"]:
-            late = [i for i in items if i.nodeid in answer.pop("late", ()) and i.nodeid in near]
-            answer |= self.endless(late[:ENDLESS], path, asked)
+            late = near.intersection(answer.pop("late", ()))
+            late_items = [one for one in items if one.nodeid in late]
+            answer |= self.endless(late_items[:ENDLESS], path, asked)
         return answer | {"left": self.known.unsure(items, functions, near)}
 
     def endless(self, items: list, path: str, asked: dict) -> dict:
