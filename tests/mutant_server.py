@@ -246,6 +246,20 @@ class Server:
         finally:
             os._exit(0)
 
+    def imported(self, path: str, source: str) -> bool:
+        """Whether what a file runs when it is imported ends well, in a child."""
+        child = os.fork()
+        if not child:
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            name = ".".join(Path(path).relative_to(Path(self.folder).parent).with_suffix("").parts)
+            space = {"__name__": name, "__package__": name.rpartition(".")[0], "__file__": path}
+            try:
+                exec(compile(source, path, "exec"), space)
+            except Exception:
+                os._exit(1)
+            os._exit(0)
+        return os.WEXITSTATUS(os.waitpid(child, 0)[1]) == 0
+
     def differing(self, path: str, source: str) -> set[str]:
         """Return the names of the functions whose code another source changes."""
         new = singles(path, source)
@@ -272,6 +286,8 @@ class Server:
                 break
             answer |= {"killer": "", "why": ""}
             items = [one for one in items if one.nodeid != killer]
+        if not functions and not self.imported(path, asked["source"]):
+            answer = {"killer": asked["names"][0], "why": "it cannot be imported"}
         if not answer["killer"]:
             late = near.intersection(answer.pop("late", ()))
             late_items = [one for one in items if one.nodeid in late]
