@@ -27,7 +27,7 @@ from pathlib import Path
 from types import CodeType, FunctionType
 
 import pytest
-from mutant_direct import LONG, SURE, Known, direct
+from mutant_direct import LONG, SURE, Known, direct, plainly
 
 import explorer
 
@@ -187,6 +187,7 @@ class Server:
         self.functions = functions_of(folder)
         self.caches = caches_of(self.functions)
         self.near: dict[str, set[str]] = {}
+        self.quick = {item.nodeid for item in session.items if plainly(item)}
 
     def tried(
         self, items: list, path: str, source: str, seconds: int, long: float = LONG,
@@ -279,7 +280,7 @@ class Server:
         near = {i.nodeid for i in items if path in self.direct(i)}
         answer = {"killer": "", "why": ""}
         for _ in range(TRIES) if functions else ():
-            left = self.known.ordered(items, functions, near)
+            left = self.known.ordered(items, functions, near, self.quick)
             answer = self.tried(left, path, asked["source"], asked["seconds"])
             killer = answer["killer"]
             if not killer or self.sure([i for i in items if i.nodeid == killer], answer, asked):
@@ -292,7 +293,7 @@ class Server:
             late = near.intersection(answer.pop("late", ()))
             late_items = [one for one in items if one.nodeid in late]
             answer |= self.endless(late_items[:ENDLESS], path, asked)
-        return answer | {"left": self.known.unsure(items, functions, near)}
+        return answer | {"left": self.known.unsure(items, functions, near, self.quick)}
 
     def endless(self, items: list, path: str, asked: dict) -> dict:
         """Return which of some tests ends soon as the project stands, but not with a mutant."""
