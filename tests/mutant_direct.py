@@ -96,13 +96,13 @@ def plainly(item) -> bool:
     todo, seen = [inspect.unwrap(item.function)], set()
     while todo:
         function = todo.pop()
-        seen.add(function)
         for code in inner(function.__code__):
             for one in map(function.__globals__.get, code.co_names):
                 if str(getattr(one, "__name__", "")).startswith("plain."):
                     return True
                 own = inspect.unwrap(one) if isinstance(one, FunctionType) else None
                 if own not in seen and getattr(own, "__module__", "") == function.__module__:
+                    seen.add(own)
                     todo.append(own)
     return False
 

@@ -371,3 +371,42 @@ def test_no_derivative_moves_a_contact_that_is_held(monkeypatch, moves, held, en
     assert check.name == "held contacts"
     flow.rows = 0
     assert trust._held(question, space(march=march)) == []
+
+
+# ---------------------------------------------------------------- runs that are caught, curves of work
+
+
+@for_each(("caught", "place", "many", "period"), [
+    (1, 2, 5, True), (-1, 4, 5, True), (0, 0, 5, False), (-1, 0, 0, False), (-2, 3, 4, False),
+])  # fmt: skip
+def test_a_run_is_caught_at_a_point_that_is_kept_alone(monkeypatch, caught, place, many, period):
+    asked = []
+
+    def read(run, members, own, seen, i):
+        asked.append(own.most)
+        seen.found[0] = many
+        seen.points[0, :many] = np.arange(2.0 * many).reshape(many, 2)
+        seen.times[0, :many] = 10.0 + np.arange(many)
+        seen.end[0], seen.t[0], seen.mode[0] = [7.0, 8.0], 99.0, 5
+
+    monkeypatch.setattr(single, "_read", read)
+    monkeypatch.setattr(single, "catch", lambda known, points: (caught, place))
+    given = single.Asked(("a",), "period" if period else "event", "a", False, 1, False)._replace(known="k")
+    members = space(some=lambda part: space(t_end=[20.0], since=[5.0], period=[2.5]))
+    seen = single.Observed.empty(3, 2, given)
+    seen.end[:], seen.t[:], seen.code[:] = 1.0, 2.0, 0
+    single._catch(space(events=[0] * 9), members, given, None, seen, 1)
+    assert asked == [8 if period else 9]
+    assert seen.found[1] == min(place + 1, many)
+    assert seen.caught[1] == caught
+    last = min(place, many - 1)
+    if many:
+        assert seen.points[1, 0].tolist() == [2.0 * last, 2.0 * last + 1]
+        assert seen.times[1, 0] == 10.0 + last
+    if caught != -1:
+        assert seen.end[1].tolist() == [2.0 * last, 2.0 * last + 1]
+        assert seen.t[1] == 10.0 + last
+    else:
+        assert seen.end[1].tolist() == [7.0, 8.0]
+        assert seen.t[1] == 2.0
+    assert seen.end[[0, 2]].tolist() == [[1.0, 1.0]] * 2
