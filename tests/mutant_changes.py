@@ -63,7 +63,10 @@ def equivalent(mutant: Mutant) -> bool:
     alike = any(one.search(line) for one in (_BAND, _NOTHING, _LAYOUT))
     entries = known().get((mutant.file, line), ())
     return (
-        place or alike or without(mutant) or any(one.get("in", mutant.function) == mutant.function for one in entries)
+        place
+        or alike
+        or without(mutant)
+        or any(one.get("in", mutant.function) == mutant.function for one in entries)
     )
 
 

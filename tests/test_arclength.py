@@ -172,7 +172,10 @@ def test_a_branch_is_followed_to_where_its_margin_ends(limit):
         assert n.w[1] == pytest.approx(n.w[0] ** 2, abs=1e-11)
 
 
-@for_each(("size", "left"), [(5.0, {}), (5.0, {"speed": 0.0}), (5.0, {"speed": -1.0}), (0.1, {"speed": 0.0}), (0.1, {})])
+@for_each(
+    ("size", "left"),
+    [(5.0, {}), (5.0, {"speed": 0.0}), (5.0, {"speed": -1.0}), (0.1, {"speed": 0.0}), (0.1, {})],
+)
 def test_a_point_without_a_margin_above_zero_is_none_on_the_way(monkeypatch, size, left):
     """It is tried again nearer to the last point: here each first one is no good."""
     problem, tried = parabola(margins={"speed": lambda u: size * u[0]}), []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -17,7 +18,6 @@ from explorer.study import map_cycles
 from explorer.study import search_attractors as search
 from explorer.study.cycles import Cycle, Cycles
 from explorer.study.grazing import _kick
-from explorer.study.periods_over import PeriodsOver
 from explorer.study.recurrence import Found
 
 X = sp.Symbol("x")
@@ -99,7 +99,11 @@ class Held:
         self.n_c, self.rough, self.rows, self.n, self.n_x, self.n_rho = 2, (1,), 4, 2, 4, 1
         self.changes = ()
         rng = np.random.default_rng(2)
-        self.G, self.by_t, self.g = rng.normal(size=(4, 2)), rng.normal(size=4), rng.normal(size=(2, 2))
+        self.G, self.by_t, self.g = (
+            rng.normal(size=(4, 2)),
+            rng.normal(size=4),
+            rng.normal(size=(2, 2)),
+        )
         flow = self
         flow.bundles = {1: self.out}
         self.run = space(march=space(
@@ -183,7 +187,13 @@ def test_what_moves_a_start_off_a_change_of_constraints_is_refused(value, once, 
                  bundles={held_start.CHANGES: lambda inp: np.array([0.0, value]),
                           held_start.CHANGES_BY_ALL: lambda inp: np.array([9.0, 1.0, 9.0, 2.0, 9.0, 9.0, 3.0, 0.0])})  # fmt: skip
     run = space(march=space(steps=space(t=np.arange(2.0), y=np.array([[0.5, 0.25, 9.0]]))))
-    question = space(cost=space(flow=flow), rho=np.zeros(2), seeds=lambda: np.array(seed)[:, None], places=(place,), wrt=("a",))
+    question = space(
+        cost=space(flow=flow),
+        rho=np.zeros(2),
+        seeds=lambda: np.array(seed)[:, None],
+        places=(place,),
+        wrt=("a",),
+    )
     if told:
         with pytest.raises(BadValue, match="constraint 'rod' changes, and 'a' moves"):
             held_start._check_changes(question, run)
@@ -198,11 +208,19 @@ def difference(monkeypatch, place, changed=False):
     """Ask for differences of x = (a^2 t, t), z = a t, cost a^3 at a = 3 (or a start of 3)."""
     t = np.array([0.0, 1.0, 1.0, 2.0])
     base = space(located=[1], t=t, x=np.zeros((4, 2)))
-    direct_fields = dict(t=t, solution=base, cost_gradient=np.array([27.5]), residuals={"own": 1.0})
-    import dataclasses
-
-    Direct = dataclasses.make_dataclass("Direct", ["t", "solution", "cost_gradient", "residuals", ("method", str, ""), ("own", object, None)])
-    Asked = dataclasses.make_dataclass("Asked", ["cost", "wrt", "places", "t_eval", ("a", float, 3.0)])
+    fields = [
+        "t",
+        "solution",
+        "cost_gradient",
+        "residuals",
+        ("method", str, ""),
+        ("own", object, None),
+    ]
+    Direct = dataclasses.make_dataclass("Direct", fields)
+    direct = Direct(t, base, np.array([27.5]), {"own": 1.0})
+    Asked = dataclasses.make_dataclass(
+        "Asked", ["cost", "wrt", "places", "t_eval", ("a", float, 3.0)]
+    )
     Asked.value = lambda self, j: 3.0
     Asked.moved = lambda self, j, by: dataclasses.replace(self, a=self.a + by)
     question = Asked(space(flow=space(n_x=2)), ("a",), (place,), None)
@@ -214,13 +232,23 @@ def difference(monkeypatch, place, changed=False):
         runs = []
         for a in (3 - size / 2, 3 + size / 2):
             g = fixed.t_eval
-            runs.append(space(t=g, x=np.stack([a**2 * g, g], axis=1), z=a * g, a=a, located=[1] * (2 if changed else 1)))
+            runs.append(
+                space(
+                    t=g,
+                    x=np.stack([a**2 * g, g], axis=1),
+                    z=a * g,
+                    a=a,
+                    located=[1] * (2 if changed else 1),
+                )
+            )
         return runs
 
     monkeypatch.setattr(differences, "twins", twins)
-    monkeypatch.setattr(differences, "solve", lambda question, jumps: Direct(**direct_fields))
+    monkeypatch.setattr(differences, "solve", lambda question, jumps: direct)
     monkeypatch.setattr(differences, "sequence", lambda run, base: len(run.located))
-    monkeypatch.setattr(differences, "cost_of", lambda question, run: run.a**3 + 100 * (question.a - 3.0))
+    monkeypatch.setattr(
+        differences, "cost_of", lambda question, run: run.a**3 + 100 * (question.a - 3.0)
+    )
     return differences.solve_difference(question, 1e-4), sizes
 
 
@@ -234,7 +262,10 @@ def test_a_difference_of_two_runs_is_a_derivative(monkeypatch, place):
     np.testing.assert_allclose(Z[:, 0], [0, 1, 1, 2], atol=1e-8)
     gradient = 127.0 if place >= 0 else 27.0
     assert found.cost_gradient == pytest.approx([gradient], rel=1e-6)
-    assert found.residuals == {"own": 1.0, "direct": pytest.approx(abs(gradient - 27.5) / 28.5, rel=1e-5)}
+    assert found.residuals == {
+        "own": 1.0,
+        "direct": pytest.approx(abs(gradient - 27.5) / 28.5, rel=1e-5),
+    }
     assert found.method == "finite_difference"
 
 
@@ -261,18 +292,20 @@ def neighbourhood(period, answers, near=0.25, fast=True):
             asked.append((self.t_end, round(float(way), 12), begin[1]))
             code, off = next(left)
             points = np.tile([10.0 + 2.0 * off, 20.0], (1, 3, 1))
-            return space(code=[code], points=points, found=np.array([3]), end=begin[0][None], mode=[7])
+            return space(
+                code=[code], points=points, found=np.array([3]), end=begin[0][None], mode=[7]
+            )
 
     found = Found(period, np.tile([10.0, 20.0], (max(period, 1), 1)), None, 0.0)
-    one = bare(search.Search, scale=scale, settings=space(t_end="T", part=lambda of: f"T / {of}"), _random=np.random.default_rng(0))
-    make = search.dataclasses.replace
-    search_replace = lambda question, t_end: Asked(t_end)  # noqa: E731
-    one_question = Asked("T")
-    try:
-        search.dataclasses.replace = search_replace
-        told = one._neighbours(one_question, found, near, np.array([10.0, 20.0]), 3)
-    finally:
-        search.dataclasses.replace = make
+    one = bare(
+        search.Search,
+        scale=scale,
+        settings=space(t_end="T", part=lambda of: f"T / {of}"),
+        _random=np.random.default_rng(0),
+    )
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(search.dataclasses, "replace", lambda question, t_end: Asked(t_end))
+        told = one._neighbours(Asked("T"), found, near, np.array([10.0, 20.0]), 3)
     return told, asked
 
 
@@ -318,7 +351,7 @@ def test_a_point_is_labelled_by_what_its_run_repeats(monkeypatch):
                  end=np.arange(8.0), mode=np.zeros(8))  # fmt: skip
     answers = {1: ("two", None), 2: (None, "set"), 3: (None, None), 7: (None, None)}
     at, again = [0], []
-    one = bare(PeriodsOver) if False else space(scale=np.ones(1), settings=space(tol=1, sure=1), stop=None)
+    one = space(scale=np.ones(1), settings=space(tol=1, sure=1), stop=None)
 
     def kept(of, k):
         at[0] = k if of is seen else at[0]
@@ -333,7 +366,11 @@ def test_a_point_is_labelled_by_what_its_run_repeats(monkeypatch):
     one._number = lambda found, row: {"two": 2, "set": 99}[found]
     monkeypatch.setattr(module, "run_parts", lambda *given, **more: seen)
     monkeypatch.setattr(module, "_kept", kept)
-    monkeypatch.setattr(module, "period", lambda points, *given: answers[points[1]][0] if points[0] == "first" else None)
+    monkeypatch.setattr(
+        module,
+        "period",
+        lambda points, *given: answers[points[1]][0] if points[0] == "first" else None,
+    )
     monkeypatch.setattr(module, "cloud", lambda points, scale: answers[points[1]][1])
     owner = next(c for c in vars(module).values() if isinstance(c, type) and "labels" in vars(c))
     label, t = owner.labels(one, np.zeros((8, 2)))
@@ -381,8 +418,14 @@ def test_a_doubled_cycle_leaves_along_the_eigenvector_of_minus_one(autonomous, d
 def test_a_cycle_behind_a_border_has_its_point_in_another_branch(monkeypatch, jump_at, found):
     """It is sought a little behind the border, at the least margin's point, for a given distance."""
     asked, unit = [], np.array([2.0, 1.0])
-    monkeypatch.setattr(map_cycles, "_margin", lambda compiled, x, rho, branch: (0.0, np.array([3.0, 4.0])))
-    monkeypatch.setattr(map_cycles, "_branch_of", lambda compiled, x, rho: "b" if np.linalg.norm(x - [2.0 * 3, 4.0]) > jump_at else "a")
+    monkeypatch.setattr(
+        map_cycles, "_margin", lambda compiled, x, rho, branch: (0.0, np.array([3.0, 4.0]))
+    )
+    monkeypatch.setattr(
+        map_cycles,
+        "_branch_of",
+        lambda compiled, x, rho: "b" if np.linalg.norm(x - [2.0 * 3, 4.0]) > jump_at else "a",
+    )
 
     def correct(problem, guess, plane, tol, like):
         asked.append((guess, plane, like, [*problem.branches]))
@@ -391,7 +434,10 @@ def test_a_cycle_behind_a_border_has_its_point_in_another_branch(monkeypatch, ju
     monkeypatch.setattr(map_cycles, "correct", lambda *given, **more: correct(*given, **more))
     one = bare(map_cycles.MapCycles, n=2, scale=np.array([2.0, 1.0, 2.0, 1.0, 10.0]), branches=["a", "a"], rho=np.zeros(1), place=0,
                unit=unit, compiled=None)  # fmt: skip
-    ended = space(w=np.array([1.0, 2.0, 3.0, 4.0, 0.5]), node=space(at=space(margins={"point 0": 0.5, "point 1": 0.1})))
+    ended = space(
+        w=np.array([1.0, 2.0, 3.0, 4.0, 0.5]),
+        node=space(at=space(margins={"point 0": 0.5, "point 1": 0.1})),
+    )
     node = one.beyond(None, ended, space(tol=1e-9))
     assert one.rho[0] == 5.0
     if not found:
@@ -416,8 +462,17 @@ def test_a_cycle_behind_a_border_has_its_point_in_another_branch(monkeypatch, ju
 ])  # fmt: skip
 def test_a_kick_is_that_of_the_event_that_almost_grazes(monkeypatch, kind, after, h_x, told):
     before = np.array([1.0, 2.0])
-    jump = space(f_minus=np.append(before, 9.0), f_plus=np.append(after, 9.0), h_x=np.array(h_x), r_x=np.array([0.0, 4.0]))
-    located = [space(contact="g", slope=-3.0, kind="x"), space(contact="g", slope=0.5, kind=kind), space(contact="other", slope=0.1, kind="x")]
+    jump = space(
+        f_minus=np.append(before, 9.0),
+        f_plus=np.append(after, 9.0),
+        h_x=np.array(h_x),
+        r_x=np.array([0.0, 4.0]),
+    )
+    located = [
+        space(contact="g", slope=-3.0, kind="x"),
+        space(contact="g", slope=0.5, kind=kind),
+        space(contact="other", slope=0.1, kind="x"),
+    ]
     asked = []
     hit = space(located=located, march=space(jump=lambda k: asked.append(k) or jump))
     put(monkeypatch, _kick, _other_side=lambda *given: np.array([1.0, 7.0]),
@@ -428,6 +483,10 @@ def test_a_kick_is_that_of_the_event_that_almost_grazes(monkeypatch, kind, after
         return
     name, exponent, kick = _kick(space(n=2), hit, "g", 8.0, -1.0)
     assert asked == [1]
-    expected = {"impact": (0.5, [0.0, 1.5]), "sliding": (1.0, [0.0, 0.25]), "continuous": (1.5, [1 / 3, -1 / 6])}[told]
+    expected = {
+        "impact": (0.5, [0.0, 1.5]),
+        "sliding": (1.0, [0.0, 0.25]),
+        "continuous": (1.5, [1 / 3, -1 / 6]),
+    }[told]
     assert (name, exponent) == (told, expected[0])
     assert kick == pytest.approx(expected[1])

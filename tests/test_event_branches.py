@@ -224,7 +224,10 @@ def test_a_jump_of_the_inputs_may_begin_another_mode(monkeypatch, starts, guards
 def test_an_event_of_a_jump_is_named_by_the_first_guard_of_its_mode(monkeypatch, first, named):
     """A mode without a guard is behind all of them: the last one is named."""
     written = []
-    run, state = space(interval=0, t=1.0, events=3, stop=9.0, fresh=0, at=-1), space(mode=1, fired=7)
+    run, state = (
+        space(interval=0, t=1.0, events=3, stop=9.0, fresh=0, at=-1),
+        space(mode=1, fired=7),
+    )
     problem = space(drive=space(t=np.array([1.0, 2.0])), sizes=space(mechanical=False), state=[state],
                     functions=space(table=[space(address=1)] * 3))  # fmt: skip
     automaton = space(starts=np.zeros(3), guards=np.zeros(3), first=[9, first, 9])

@@ -279,6 +279,8 @@ def test_a_mode_without_conditions_is_followed_by_the_next_one(monkeypatch):
     model[modes.N], model[modes.NC] = 1, 1
     words = np.zeros(20, int)
     words[modes.REST : modes.REST + 5] = [2, 5, 0, modes.ATTRACTS, 0]
-    scratch = space(base=np.zeros(9), out=np.zeros(9), slopes=np.zeros((1, 1)), bench=space(corners=None))
+    scratch = space(
+        base=np.zeros(9), out=np.zeros(9), slopes=np.zeros((1, 1)), bench=space(corners=None)
+    )
     modes.write_conditions(np.zeros(9), model, 3, 0, words, scratch)
     assert asked == [5, modes.ATTRACTS]

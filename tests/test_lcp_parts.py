@@ -88,7 +88,9 @@ def test_a_definite_problem_has_its_only_solution(method, seed):
         assert status == SUCCESS
         assert off == pytest.approx(worst(M, one.q, one.z), abs=1e-15 * abs(one.q).max())
         unit = np.sqrt(np.diag(M))
-        np.testing.assert_allclose(one.z * unit, expected * unit, atol=1e-7 * abs(one.q / unit).max())
+        np.testing.assert_allclose(
+            one.z * unit, expected * unit, atol=1e-7 * abs(one.q / unit).max()
+        )
 
 
 @for_each(("seed", "band"), itertools.product(range(5), (0, 1, 3)))
@@ -207,5 +209,3 @@ def test_what_fails_is_tried_by_another_method(monkeypatch, m, vertex, block, fo
         status, _ = lcp.cascade(one, m, m - 1, LcpOptions(lcp.VERTEX if vertex else lcp.LEMKE, 0.01, 7), 6.0, work)  # fmt: skip
         assert said == [*asked, "all"]
         assert status == LCP_RAY
-
-

@@ -284,7 +284,10 @@ def test_a_set_is_caught_within_twice_of_what_its_points_are_apart(
 
 def test_runs_are_counted_by_how_they_end(monkeypatch):
     """Of those that end, some meet nothing, some escape."""
-    caught = space(code=np.array([0, 0, 0, 3, 0, 0, 0, 5, 0]), caught=np.array([-1, -1, 0, -1, -2, -2, -2, 0, 1]))
+    caught = space(
+        code=np.array([0, 0, 0, 3, 0, 0, 0, 5, 0]),
+        caught=np.array([-1, -1, 0, -1, -2, -2, -2, 0, 1]),
+    )
     one = space(attractors=["a", "b"], refused=["c"], learn=lambda rows: caught)
     study = inspect.unwrap(ex.study.attractors)
     put(monkeypatch, study, Search=lambda *given: one, Settings=space(of=lambda *given: None),
