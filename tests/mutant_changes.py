@@ -36,6 +36,8 @@ _PLACE = re.compile(r"\b(t|s|r|place\[\w+\]) (?:> 0|>= 1|<= 0|< 1)(?![\w.])")
 _PLACED = ("kernels/event_driven/contact_impact.py",)
 # And what adds or takes away a constant that is 0: the place of the first of several words.
 _WITHOUT = re.compile(r"([\w.]+(?:\[\w.]+\])?) \+ ([A-Z]\w*)")
+# And how often a run is sampled at its start, where the first of these rows is taken.
+_FIRST = re.compile(r"sample\(np\.zeros\(2\), slopes=False\)\[\d\]\[0[,\]]")
 # And any negative number where -1 says that nothing is kept.
 _NOTHING = re.compile(r"kept\[0\]\.(?:count|contacts) = -2$")
 # And the layout of an array that is not promised to be dense.
@@ -60,7 +62,7 @@ def equivalent(mutant: Mutant) -> bool:
     line = mutant.text
     placed = mutant.file.startswith("kernels/friction/") or mutant.file in _PLACED
     place = placed and _PLACE.search(line) is not None
-    alike = any(one.search(line) for one in (_BAND, _NOTHING, _LAYOUT))
+    alike = any(one.search(line) for one in (_BAND, _NOTHING, _LAYOUT, _FIRST))
     entries = known().get((mutant.file, line), ())
     return (
         place

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 from collections import Counter
 
@@ -18,7 +17,7 @@ from explorer.errors import BadValue, StepFailed
 from explorer.optimise.search import _pair
 from explorer.runs.members import ESCAPED, FREE, Asked, Observed
 from explorer.schemes.bases.amplification import amplification
-from explorer.study import equilibria, parts, resolve
+from explorer.study import equilibria, flow_spectrum, parts, resolve
 from explorer.study import question as asking
 from explorer.study.box import box_of
 from explorer.study.columns import LONGEST, Columns
@@ -30,9 +29,10 @@ from explorer.study.stability import FIRST_STEPS, _overshoot
 
 
 def spectrum_class():
-    """Return the class that a function of the same name as its module uses."""
-    space = inspect.unwrap(ex.study.flow_spectrum).__globals__
-    return next(c for c in space.values() if isinstance(c, type) and "_stretched" in vars(c))
+    """Return the class that marches over intervals."""
+    return next(
+        c for c in vars(flow_spectrum).values() if isinstance(c, type) and "_stretched" in vars(c)
+    )
 
 
 @for_each(("sizes", "least", "logs"), [
