@@ -12,9 +12,9 @@ from loops import for_each
 from plain import put, space
 from test_study_branches import bare
 
-from explorer.derivatives import differences, held_start, unlocated
+from explorer.derivatives import differences, held_start, one_sided, unlocated
 from explorer.errors import BadValue, NotApplicable
-from explorer.study import map_cycles
+from explorer.study import map_cycles, two_parameters
 from explorer.study import search_attractors as search
 from explorer.study.cycles import Cycle, Cycles
 from explorer.study.grazing import _kick
@@ -490,3 +490,172 @@ def test_a_kick_is_that_of_the_event_that_almost_grazes(monkeypatch, kind, after
     }[told]
     assert (name, exponent) == (told, expected[0])
     assert kick == pytest.approx(expected[1])
+
+
+# ---------------------------------------------------------------- one-sided derivatives
+
+
+def beside(monkeypatch, values, sequences=None, fails=()):
+    """Ask for one-sided derivatives of 3 + 2 d + 5 d^2 for d > 0 and 3 - d for d < 0 by `values[1]`."""
+    taken = []
+
+    def moved(question, direction, step):
+        taken.append((direction.tolist(), step))
+        d = float(direction[1]) * step
+        if any(
+            np.isclose(abs(d) / size, f)
+            for f in fails
+            for size in (max(abs(values[1]), 1e-300), 1.0)
+        ):
+            raise BadValue("There is no run.")
+        sequence = "same" if sequences is None else sequences(d)
+        run = space(
+            march=space(
+                sequence=sequence, end=lambda: (0, 0, 0, np.array([[0.0, 7 + d], [0.0, d * d]]))
+            )
+        )
+        return d, run
+
+    def gradient_of(d, run):
+        return (
+            (3 + 2 * d + 5 * d * d, np.array([9.0, 2 + 10 * d]))
+            if d > 0
+            else (3 - d, np.array([9.0, -1.0]))
+        )
+
+    monkeypatch.setattr(one_sided, "_moved", moved)
+    monkeypatch.setattr(one_sided, "gradient_of", gradient_of)
+    question = space(value=lambda j: values[j], wrt=("a", "b"), cost=space(flow=space(n_x=1)))
+    return question, taken
+
+
+@for_each(("value", "size"), [(0.0, 1.0), (4.0, 4.0), (-0.5, 0.5)])
+def test_a_limit_is_extrapolated_from_three_steps_in_the_unit_of_a_parameter(
+    monkeypatch, value, size
+):
+    question, taken = beside(monkeypatch, (1.0, value))
+    for sign, cost, slope in ((1, 3.0, 2.0), (-1, 3.0, 1.0)):
+        taken.clear()
+        found = one_sided.limit(question, sign * np.eye(2)[1])
+        assert found.cost == pytest.approx(cost, abs=1e-9)
+        assert found.slope == pytest.approx(slope, abs=1e-9)
+        assert pytest.approx([sign * 7.0, 0.0], abs=1e-9) == found.S
+        assert [step for _, step in taken] == pytest.approx(
+            [s * size * k for s in one_sided._STEPS for k in (1, 2, 4)]
+        )
+        assert {tuple(way) for way, _ in taken} == {(0.0, float(sign))}
+    found = one_sided.side(question, 2.5, np.array([False, True]), -1)
+    assert found.cost_gradient[1] == pytest.approx(-1.0, abs=1e-9)
+    assert found.cost_jump[1] == pytest.approx(0.5, abs=1e-9)
+    assert found.S[:, 1] == pytest.approx([7.0], abs=1e-9)
+    assert np.isnan(found.cost_gradient[0])
+
+
+def test_a_limit_is_taken_where_runs_meet_the_same_events(monkeypatch):
+    question, _ = beside(monkeypatch, (1.0, 1.0), sequences=lambda d: d > 1e-5)
+    assert one_sided.limit(question, np.eye(2)[1]).slope == pytest.approx(2.0, abs=1e-7)
+    question, _ = beside(monkeypatch, (1.0, 1.0), sequences=lambda d: d)
+    with pytest.raises(BadValue, match="changes at every distance"):
+        one_sided.limit(question, np.eye(2)[1])
+    question, _ = beside(
+        monkeypatch, (1.0, 1.0), fails=[k * s for s in one_sided._STEPS[:3] for k in (1, 4)]
+    )
+    assert one_sided.limit(question, np.eye(2)[1]).slope == pytest.approx(2.0, abs=1e-6)
+    question, _ = beside(monkeypatch, (1.0, 1.0), fails=one_sided._STEPS)
+    with pytest.raises(BadValue, match="no run"):
+        one_sided.limit(question, np.eye(2)[1])
+    found = one_sided.side(question, 0.0, np.array([True, True]), 1)
+    assert np.isnan(found.cost_gradient).tolist() == [False, True]
+
+
+@for_each("way", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.5, -2.0, 3.0)])
+def test_a_run_beside_another_has_other_parameters_and_another_start(way):
+    """Of a and b are parameters; q is a start, which is not moved where it stays."""
+    asked = []
+    moved = space(start=lambda: (np.array([10.0, 20.0]), None), run=lambda x0: x0)
+    question = space(cost=space(flow=space(states=[space(name="p"), space(name="q")])), wrt=("a", "b", "q"), places=(0, 3, -1),
+                     value=lambda j: 100.0 * j, at=lambda changes: asked.append(changes) or moved)  # fmt: skip
+    other, x0 = one_sided._moved(question, np.array(way), 0.1)
+    assert other is moved
+    assert asked == [{0: pytest.approx(0.1 * way[0]), 1: pytest.approx(100 + 0.1 * way[1])}]
+    if way[2]:
+        assert x0 == pytest.approx([10.0, 20.0 + 0.1 * way[2]])
+    else:
+        assert x0 is None
+
+
+# ---------------------------------------------------------------- curves of bifurcations
+
+
+@for_each(("kind", "autonomous"), itertools.product(("fold", "flip"), (False, True)))
+def test_a_bifurcation_is_a_zero_of_a_determinant(monkeypatch, kind, autonomous):
+    """Of the equations of the cycle by its unknowns, or of the monodromy plus 1; with derivatives."""
+    module = two_parameters
+    n = 2
+    many = n + autonomous
+    rng = np.random.default_rng(4)
+    A, B, M = rng.normal(size=(many, many + 1)), rng.normal(size=(many,)), rng.normal(size=(n, n))
+    scale = np.array([2.0, 5.0, 3.0, 7.0]) if autonomous else np.array([2.0, 5.0, 7.0])
+
+    def evaluate(u, full):
+        second = base.rho[1]
+        G = A @ u + B * second
+        J = A.copy()
+        J[:, 0] += 0.1 * u[1] + second
+        return space(
+            G=G,
+            jacobian=J,
+            size=3.0,
+            sequence=("s",),
+            data=space(monodromy=M + 0.1 * u[0] + second * np.eye(n)),
+        )
+
+    base = space(
+        rho=np.zeros(2),
+        scale=scale,
+        n=n,
+        autonomous=autonomous,
+        evaluate=evaluate,
+        parameter="p",
+        _last="kept",
+    )
+    monkeypatch.setattr(module, "cycle_of", lambda node: node.at.data)
+    one = bare(
+        module._Curve,
+        base=base,
+        point=space(kind=kind),
+        place=1,
+        scale=np.append(scale, 11.0),
+        first=space(low=-1.0, high=1.0),
+    )
+
+    def test(u):
+        at = evaluate_at(u)
+        if kind == "fold":
+            rows = np.append(scale[:n], [1.0] * autonomous)
+            return np.linalg.det(at.jacobian[:, :many] * scale[:many] / rows[:, None])
+        return np.linalg.det(np.eye(n) + at.data.monodromy)
+
+    def evaluate_at(u):
+        base.rho[1] = u[-1]
+        return evaluate(u[:-1], False)
+
+    u = np.append(rng.normal(size=many), [0.5 * scale[-1], 0.3])
+    found = one.evaluate(u)
+    assert base._last is None
+    assert pytest.approx([*evaluate_at(u).G, test(u)]) == found.G
+    assert found.jacobian[:-1, :-1] == pytest.approx(evaluate_at(u).jacobian)
+    assert found.jacobian[:-1, -1] == pytest.approx(B, abs=1e-6)
+    for k in range(len(u)):
+        d = np.eye(len(u))[k] * 1e-6
+        assert found.jacobian[-1, k] == pytest.approx(
+            (test(u + d) - test(u - d)) / 2e-6, rel=1e-4, abs=1e-5
+        )
+    assert found.size == max(3.0, abs(test(u)))
+    for first, inside in ((1.0, True), (1.001, False), (-1.0, True), (-1.001, False)):
+        u[-2] = first * scale[-1]
+        if inside:
+            one.evaluate(u)
+        else:
+            with pytest.raises(BadValue, match=r"^p"):
+                one.evaluate(u)
