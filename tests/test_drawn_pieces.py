@@ -10,7 +10,7 @@ from loops import for_each
 from plain import space
 from test_study_branches import bare
 
-from explorer.views.drawing import branches, iterates, raster, table
+from explorer.views.drawing import branches, iterates, orbit_colours, raster, table
 
 COLOURS = ["#102030", "#ff8000"]
 
@@ -139,3 +139,35 @@ def test_the_closed_form_is_drawn_beside_a_run_from_its_own_start(start, shown):
     for trace, form in zip(found, (4.0 ** -(t + 1), 2.0 ** -(t + 1)), strict=True):
         assert [*trace["x"]] == [0, 2, 3]
         np.testing.assert_allclose(trace["y"], form[[0, 2, 3]] if shown else [np.nan] * 3)
+
+
+def test_each_start_of_a_column_has_the_colour_of_its_attractor(monkeypatch):
+    """More attractors than colours share one; what is not known has it too."""
+    many = len(orbit_colours.COLOURS)
+    numbers = np.array([[0, 0, 0, -1], [0, 1, many - 1, -1], [0, -1, many, 0]])
+    one, two, three = (
+        space(period=np.array(period)) for period in ([1, 0, many, many + 1], [1] * 4, [2] * 4)
+    )
+    one.others, one.attractors = (two, three), lambda: numbers
+    monkeypatch.setattr(orbit_colours, "_words", lambda found: ["w", "x", "y", "z"])
+    found = orbit_colours.by_attractor(one)
+    assert [colouring.kind.tolist() for colouring in found] == [
+        [0, 0, 0, many], [0, 1, many - 1, many], [0, many, many, 0]
+    ]  # fmt: skip
+    assert found[0].thick.tolist() == [True, False, True, False]
+    assert found[1].thick.tolist() == [True] * 4
+    for colouring in found:
+        assert colouring.words == ["w", "x, 2 attractors", f"y, {many + 1} attractors", "z"]
+        assert len(colouring.colours) == len(colouring.names) == many + 2
+    assert found[0].names[0] == "of the first start"
+    assert found[0].names[many - 1 :] == (f"{many - 1}. other attractor", "more", "no result")
+
+
+def test_a_column_has_the_colour_of_its_period_or_that_of_the_rest(monkeypatch):
+    many = len(orbit_colours.COLOURS)
+    monkeypatch.setattr(orbit_colours, "_words", lambda found: [])
+    found = orbit_colours.by_period(space(period=np.array([1, 2, many, many + 1, 0, -1])))
+    assert found.kind.tolist() == [0, 1, many - 1, many, many, many]
+    assert found.thick.tolist() == [True, True, True, False, False, False]
+    assert found.names[:2] == ("period 1", "period 2")
+    assert len(found.names) == len(found.colours) == many + 2

@@ -15,6 +15,7 @@ entering, marching = plain("fesd.enter"), plain("fesd.march")
 fixed, sets = plain("fesd.fixed_step_rk"), plain("fesd.active_set")
 newton, multiaffine = plain("friction.graph_newton"), plain("sliding.multiaffine")
 modes, members = plain("sliding.mode_functions"), plain("time_stepping.ensemble")
+locating, radau = plain("event_driven.locate_event"), plain("event_driven.radau")
 ALL, OTHERS, FOLD, MULTIPLIER = sets.ALL, sets.OTHERS, entering.FOLD, entering.MULTIPLIER
 
 
@@ -284,3 +285,158 @@ def test_a_mode_without_conditions_is_followed_by_the_next_one(monkeypatch):
     )
     modes.write_conditions(np.zeros(9), model, 3, 0, words, scratch)
     assert asked == [5, modes.ATTRACTS]
+
+
+# ---------------------------------------------------------------- events
+
+
+def fired(
+    monkeypatch,
+    gap,
+    *,
+    sign=1.0,
+    shift=0.0,
+    arm=None,
+    best=2.0,
+    final=False,
+    band=1e-9,
+    flags=0,
+    out=1.0,
+    ends=None,
+):
+    """Ask when a guard fires whose value is `gap(s)`; return the fraction, its watch, and how it was found."""
+    from scipy.optimize import brentq
+
+    space_of, asked = locating.fires.__globals__, []
+    many, armed = space_of["SAMPLES"], space_of["ARMED"]
+    none = space_of["Bracket"](-1.0, 0.0, 0.0, 0.0)
+
+    def root(problem, automaton, polynomial, search, zero, bracket):
+        f = lambda s: zero.sign * gap(s) - zero.shift  # noqa: E731
+        asked.append((zero.shift, bracket))
+        assert (bracket.g_low, bracket.g_high) == pytest.approx(
+            (f(bracket.low), f(bracket.high)), abs=1e-12
+        )
+        return (
+            brentq(f, bracket.low, bracket.high)
+            if f(bracket.low) * f(bracket.high) < 0
+            else bracket.high
+        )
+
+    put(monkeypatch, locating.fires, flags_of=lambda *_: flags, leaves=lambda *_: True, root=root, value=lambda *_: None,
+        turning=lambda *_: none, early=lambda *_: none, guard_count=lambda *_: 2)  # fmt: skip
+    s = (
+        [*np.arange(many + 1) / many, space_of["END"], 1 - space_of["END"]]
+        if "END" in space_of
+        else None
+    )
+    samples = np.array([[gap(one)] for one in s])
+    watch = [space(sign=sign, shift=shift, arm=armed if arm is None else arm, falling=9)]
+    search, problem = space(samples=samples, watch=watch), space(out=np.array([9.0, 9.0, out]))
+    fraction = locating.fires(problem, None, None, search, 0, best, final, band)
+    return fraction, watch[0], asked, many
+
+
+@for_each(
+    ("zero", "sign", "shift"),
+    itertools.product((0.03, 0.3, 0.55, 0.99, 1.5), (1.0, -1.0), (0.0, 0.2)),
+)
+def test_a_guard_fires_where_it_falls_through_its_zero(monkeypatch, zero, sign, shift):
+    gap = lambda s: sign * (zero - s + shift)  # noqa: E731
+    fraction, watch, asked, many = fired(monkeypatch, gap, sign=sign, shift=shift)
+    assert fraction == (pytest.approx(zero) if zero < 1 else 2.0)
+    assert watch.falling == 1
+    assert watch.shift == shift
+    if zero < 1:
+        k = int(zero * many) + 1
+        assert asked[0][1][:2] == pytest.approx(((k - 1) / many, k / many))
+        assert fired(monkeypatch, gap, sign=sign, shift=shift, best=(k - 1) / many)[0] == 2.0
+        assert fired(monkeypatch, gap, sign=sign, shift=shift, best=(k - 1) / many + 1e-9)[
+            0
+        ] == pytest.approx(zero)
+        flags = locating.fires.__globals__["HAS_WHEN"]
+        assert fired(monkeypatch, gap, sign=sign, shift=shift, flags=flags)[0] == pytest.approx(
+            zero
+        )
+        for out in (0.0, -1.0, np.nan):  # its condition does not hold
+            fraction, watch, *_ = fired(
+                monkeypatch, gap, sign=sign, shift=shift, flags=flags, out=out
+            )
+            assert fraction == 2.0
+            assert (watch.shift, watch.arm) == (0.0, locating.fires.__globals__["UNARMED"])
+    rises = lambda s: sign * (s + 0.1 + shift)  # noqa: E731
+    fraction, watch, *_ = fired(monkeypatch, rises, sign=sign, shift=shift)
+    assert (fraction, watch.falling) == (2.0, 0)
+
+
+def test_a_guard_is_armed_out_of_its_band(monkeypatch):
+    names = locating.fires.__globals__
+    parabola = lambda s: 0.05 * s * (0.8 - s)  # noqa: E731
+    fraction, watch, *_ = fired(monkeypatch, parabola, arm=names["UNARMED"])
+    assert fraction == pytest.approx(0.8)
+    assert watch.arm == names["ARMED"]
+    fraction, watch, *_ = fired(monkeypatch, parabola, arm=names["UNARMED"], band=0.1)
+    assert (fraction, watch.arm) == (2.0, names["UNARMED"])
+    falls = lambda s: -s  # noqa: E731
+    bounds = names["BOUNDS"]
+    fraction, _, asked, many = fired(
+        monkeypatch, falls, arm=names["UNARMED"], flags=bounds, band=0.01
+    )
+    assert fraction == pytest.approx(0.01)
+    assert asked[0][0] == -0.01
+    for flags in (0, bounds | names["HAS_WHEN"]):
+        assert fired(monkeypatch, falls, arm=names["UNARMED"], flags=flags, band=0.01)[0] == 2.0
+    fraction, _, asked, _ = fired(
+        monkeypatch, lambda s: -1 - s, arm=names["UNARMED"], flags=bounds, band=0.01
+    )
+    assert (fraction, asked) == (0.0, [])
+
+
+def test_a_guard_that_falls_fires_at_the_end_of_a_run_within_its_band(monkeypatch):
+    near = lambda s: 1e-10 + 1 - s  # noqa: E731
+    assert fired(monkeypatch, near, final=True)[0] == 1.0
+    assert fired(monkeypatch, near, final=False)[0] == 2.0
+    assert fired(monkeypatch, near, final=True, band=1e-11)[0] == 2.0
+    assert fired(monkeypatch, lambda s: 1e-10 + 0 * s, final=True)[0] == 2.0
+
+
+# ---------------------------------------------------------------- Radau's method
+
+
+@for_each(("nx", "width"), [(1, 0), (2, 1), (3, 2)])
+def test_a_correction_of_radaus_method_solves_its_linear_equations(nx, width):
+    """(I - h A x J) dZ = h A K - Z by blocks; the quadrature follows without a solve."""
+    rng, h = np.random.default_rng(nx), 0.3
+    A, J = rng.normal(size=(4, 4)), rng.normal(size=(nx, nx))
+    size, block = 3 * nx, nx + 1
+    lu = np.zeros((size, 3 * size + 1))
+    full = np.eye(size) - h * np.kron(A[1:, 1:], J)
+    lu[:, :size] = full
+    pivots = np.zeros(size, np.int64)
+    names = radau.correct.__globals__
+    factor = plain("linear_algebra.dense_lu").lu_factor
+    matrix = full.copy()
+    assert factor(matrix, size, size - 1, size - 1, pivots) == 0
+    rows = max(names["Z"], names["STAGE"]) + 3
+    K, y = rng.normal(size=(rows, (width + 1) * block)), rng.normal(size=(width + 1) * block)
+    Z, stages = K[names["Z"] : names["Z"] + 3].copy(), K[names["STAGE"] : names["STAGE"] + 3]
+    method = space(A=A, rtol=1e-3, atol=1e-2)
+    newton_ = space(matrix=matrix, pivots=pivots, r=np.zeros(size))
+    change, off = radau.correct(method, newton_, K, y, h, nx, width)
+    expected, largest, beside = h * A[1:, 1:] @ stages, 0.0, 0.0
+    for k in range(width + 1):
+        own = slice(k * block, k * block + nx)
+        d = np.linalg.solve(full, (expected - Z)[:, own].ravel()).reshape(3, nx)
+        new = Z[:, own] + d
+        np.testing.assert_allclose(K[names["Z"] : names["Z"] + 3, own], new, atol=1e-12)
+        np.testing.assert_allclose(
+            K[names["Z"] : names["Z"] + 3, k * block + nx], expected[:, k * block + nx]
+        )
+        part = abs(y[own]) + abs(new)
+        largest, beside = (
+            max(largest, (abs(d) / (part + 1e-6)).max()),
+            max(beside, (abs(d) / (1e-3 * part + 1e-2)).max()),
+        )
+    assert (change, off) == pytest.approx((largest, beside))
+    K[names["STAGE"], 0] = np.nan
+    assert radau.correct(method, newton_, K, y, h, nx, width) == (np.inf, np.inf)
