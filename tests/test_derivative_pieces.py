@@ -12,6 +12,7 @@ from loops import for_each
 from plain import put, space
 from test_study_branches import bare
 
+import explorer as ex
 from explorer.derivatives import differences, held_start, one_sided, unlocated
 from explorer.errors import BadValue, NotApplicable
 from explorer.study import map_cycles, two_parameters
@@ -659,3 +660,73 @@ def test_a_bifurcation_is_a_zero_of_a_determinant(monkeypatch, kind, autonomous)
         else:
             with pytest.raises(BadValue, match=r"^p"):
                 one.evaluate(u)
+
+
+# ---------------------------------------------------------------- derivatives of steps
+
+
+@for_each(
+    ("place", "jumps", "running"),
+    [(0, 0.0, False), (-1, 0.0, False), (0, 3e-7, False), (0, 1.0, False), (0, 0.0, True)],
+)
+def test_steps_are_differentiated_as_long_as_their_active_sets_stay(
+    monkeypatch, place, jumps, running
+):
+    """Of q = a^2 t, v = 2 t a at a = 3, or of a start moved by (1, -1); sets change beyond `jumps`."""
+    system, taken = ex.models.bouncing_ball(), []
+    n = system.n
+    t = np.array([0.0, 0.5, 0.5, 1.0])
+    Direct = dataclasses.make_dataclass("Direct", ["t", "solution", "S", ("method", str, ""), ("own", object, None),
+                                                   ("cost", float, 0.0), ("cost_gradient", object, None), ("residuals", object, None)])  # fmt: skip
+    right = np.zeros((4, 2 * n, 1))
+    right[-1, 0] = 5.0
+    direct = Direct(t, space(x=np.zeros((4, 2 * n))), right)
+    start, seeds = np.arange(2.0 * n), np.zeros((2 * n, 1))
+    seeds[0], seeds[n] = (0.0, 0.0) if place >= 0 else (1.0, -1.0)
+
+    def run(compiled, rho, t_end, q0, v0):
+        grid = np.linspace(0.0, t_end, 5)
+        a, off = rho[0], q0[0] - start[0]
+        taken.append((a - 3.0, off))
+        q = np.zeros((5, n))
+        q[:, 0], v = a**2 * grid + off, np.tile(v0 - start[n:], (5, 1))
+        moved = max(abs(a - 3.0), abs(off))
+        return space(t=grid, q=q, v=v, pattern=np.array([jumps and moved > jumps and a > 3.0]))
+
+    cost = space(flow=space(n_x=2 * n), cost=space(g="g" if running else None),
+                 terminal=lambda t, x, rho: (0.0, 0.0, np.arange(1.0, 2 * n + 1), np.array([100.0])))  # fmt: skip
+    question = space(system=system, cost=cost, wrt=("a",), places=(place,), rho=np.array([3.0]), t_end=1.0, value=lambda j: 3.0,
+                     start=lambda: (start, None), seeds=lambda: seeds)  # fmt: skip
+    monkeypatch.setattr(differences, "solve", lambda question: direct)
+    monkeypatch.setattr(differences, "compile_system", lambda system: None)
+    monkeypatch.setattr(differences, "cost_of", lambda question, run: 42.0)
+    scheme = space(run=run)
+    if jumps == 1.0:
+        question.value = lambda j: 1e13  # every difference is too large
+        with pytest.raises(NotApplicable, match="No difference step in 'a'"):
+            differences.solve_discrete(question, scheme=scheme)
+        return
+    found = differences.solve_discrete(question, scheme=scheme)
+    size = 3.0 if place >= 0 else 1.0
+    deltas = [1e-5 * size, 1e-6 * size, 1e-7 * size][: 3 if jumps else 1]
+    moves = [m for d in deltas for m in (-d / 2, d / 2)]
+    assert [m[0 if place >= 0 else 1] for m in taken] == pytest.approx(moves, rel=1e-6)
+    S = found.own[0]
+    expected = 6 * t if place >= 0 else np.ones(4)
+    assert S[:, 0, 0] == pytest.approx(expected, abs=1e-5)
+    assert S[:, n, 0] == pytest.approx(0 * t if place >= 0 else -np.ones(4), abs=1e-5)
+    assert np.isnan(found.own[1]).all()
+    by = expected[-1] * 1.0 + (100.0 if place >= 0 else -(n + 1.0))
+    assert (
+        np.isnan(found.cost_gradient[0])
+        if running
+        else found.cost_gradient == pytest.approx([by], rel=1e-5)
+    )
+    assert (found.method, found.cost) == ("discrete", 42.0)
+    apart = np.abs(S[-1] - right[-1]).max()
+    assert found.residuals == {"direct": pytest.approx(apart / 6.0)}
+
+
+def test_only_moreaus_and_jeans_steps_are_differentiated():
+    with pytest.raises(NotApplicable, match="differentiates Moreau-Jean"):
+        differences.solve_discrete(space(system=ex.models.tent_map()))

@@ -379,7 +379,7 @@ def test_a_guard_is_armed_out_of_its_band(monkeypatch):
     assert (fraction, watch.arm) == (2.0, names["UNARMED"])
     falls = lambda s: -s  # noqa: E731
     bounds = names["BOUNDS"]
-    fraction, _, asked, many = fired(
+    fraction, _, asked, _ = fired(
         monkeypatch, falls, arm=names["UNARMED"], flags=bounds, band=0.01
     )
     assert fraction == pytest.approx(0.01)
