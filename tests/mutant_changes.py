@@ -130,6 +130,8 @@ def entries(node: ast.expr) -> list[ast.expr]:
 
 def tolerance(node: ast.expr, known: set[str]) -> bool:
     """Whether a number is small, or known, or called so, or one of two such, a sum or multiple."""
+    if isinstance(node, ast.UnaryOp):
+        return tolerance(node.operand, known)
     if isinstance(node, ast.IfExp):
         return tolerance(node.body, known) and tolerance(node.orelse, known)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Add):

@@ -15,6 +15,8 @@ entering, marching = plain("fesd.enter"), plain("fesd.march")
 fixed, sets = plain("fesd.fixed_step_rk"), plain("fesd.active_set")
 newton, multiaffine = plain("friction.graph_newton"), plain("sliding.multiaffine")
 modes, members = plain("sliding.mode_functions"), plain("time_stepping.ensemble")
+walking, smooth = plain("event_driven.adjoint"), plain("time_stepping.nonsmooth_alpha")
+cutting, ending_of = plain("fesd.march_active_set"), plain("fesd.active_set_ends")
 locating, radau = plain("event_driven.locate_event"), plain("event_driven.radau")
 ALL, OTHERS, FOLD, MULTIPLIER = sets.ALL, sets.OTHERS, entering.FOLD, entering.MULTIPLIER
 
@@ -379,9 +381,7 @@ def test_a_guard_is_armed_out_of_its_band(monkeypatch):
     assert (fraction, watch.arm) == (2.0, names["UNARMED"])
     falls = lambda s: -s  # noqa: E731
     bounds = names["BOUNDS"]
-    fraction, _, asked, _ = fired(
-        monkeypatch, falls, arm=names["UNARMED"], flags=bounds, band=0.01
-    )
+    fraction, _, asked, _ = fired(monkeypatch, falls, arm=names["UNARMED"], flags=bounds, band=0.01)
     assert fraction == pytest.approx(0.01)
     assert asked[0][0] == -0.01
     for flags in (0, bounds | names["HAS_WHEN"]):
@@ -440,3 +440,131 @@ def test_a_correction_of_radaus_method_solves_its_linear_equations(nx, width):
     assert (change, off) == pytest.approx((largest, beside))
     K[names["STAGE"], 0] = np.nan
     assert radau.correct(method, newton_, K, y, h, nx, width) == (np.inf, np.inf)
+
+
+# ---------------------------------------------------------------- ends of elements
+
+
+@for_each(("solved", "long", "sign", "rate", "violates", "told"), [
+    (SUCCESS, 0.9, 1, -2.0, False, "surface"), (SUCCESS, 1.0, -1, 2.0, False, "surface"), (SUCCESS, 1.1, 1, -2.0, False, "again"), (77, 0.5, 1, -2.0, False, "again"),
+    (SUCCESS, 0.5, 1, 2.0, False, "again"), (SUCCESS, 0.5, 1, 0.0, False, "again"), (SUCCESS, 0.5, 1, -2.0, True, "again"),
+])  # fmt: skip
+def test_an_element_ends_at_a_surface_that_it_crosses_twice_or_is_solved_again(
+    monkeypatch, solved, long, sign, rate, violates, told
+):
+    for on in (0.0, 1.0):
+        asked, surface = [], cutting.there_and_back.__globals__["SURFACE"]
+        ending, newton_ = [space(which=1, fraction=0.25, bound=9.0, kind=9)], [space(h=7.0, cap=99)]
+        element = space(mode=space(sign=np.array([5, sign])), solver=space(newton=newton_))
+        ws = space(
+            element=element, start=space(c=np.array([3.0, 1.0 - on])), ending=ending, kept=None
+        )
+
+        def solve(el, t, x, end, kind, which, bound, asked=asked, newton_=newton_, ending=ending):
+            asked.append((kind, which, bound, newton_[0].h, newton_[0].cap))
+            ending[0].which = ending[0].bound = -7
+            if len(asked) == 1:
+                newton_[0].h = long
+                return solved
+            return 55
+
+        put(monkeypatch, cutting.there_and_back, element=solve, put_aside=lambda *_, asked=asked: asked.clear(),
+            bring_back=lambda *_: None, drift=lambda el, which: rate if which == 1 else 9.0, violated=lambda *_: violates)  # fmt: skip
+        status = cutting.there_and_back(ws, 2.0, None, 1.0, None, 0)
+        probe = min(99, cutting.there_and_back.__globals__["PROBE"])
+        assert asked[0] == (surface, 1, on, 0.25, probe)
+        assert newton_[0].cap == 99
+        if told == "surface":
+            assert (status, len(asked)) == (SUCCESS, 1)
+            assert (ending[0].which, ending[0].bound, ending[0].kind, newton_[0].h) == (
+                1,
+                on,
+                surface,
+                long,
+            )
+        else:
+            assert (status, asked[1:]) == (55, [(0, 0, 0.0, 1.0, 99)])
+            assert ending[0].kind == 0
+
+
+@for_each(("sliding", "side", "bounds", "first", "coarse", "told"), [
+    (0, 2, 3, 9.0, 0, 2), (1, 0, 0, 0.5, 0, 0), (1, 0, 3, 0.5, 0, 3), (1, 2, 0, 0.5, 0, 2), (1, 0, 0, 1.1, 0, "COARSE"), (1, 0, 0, -0.1, 0, "COARSE"),
+    (1, 0, 0, 1.1, 1, 0), (1, 2, 0, 1.1, 0, 2), (2, 0, 0, 1.1, 0, "COARSE"), (1, 0, 0, 1.0, 0, 0),
+])  # fmt: skip
+def test_what_ends_an_active_set_first_is_told(
+    monkeypatch, sliding, side, bounds, first, coarse, told
+):
+    """A first stage beyond the bounds says that an element is too long, unless something ends it."""
+    space_of, asked = ending_of.first_end.__globals__, []
+    put(monkeypatch, ending_of.first_end, leaves_side=lambda *_: side, free=lambda el, k: k == 1,
+        leaves_bounds=lambda el, k, was, ending: asked.append((k, was)) or bounds)  # fmt: skip
+    for node in (0.0, 0.1):
+        el = space(mode=space(active=[space(sliding=sliding)]), problem=space(n_sel=2), tableau=space(c=np.array([node, 1.0])),
+                   stages=space(sel=np.array([[9.0, first], [0.5, 0.5]])))  # fmt: skip
+        ending = [space(fraction=0.5)]
+        found = ending_of.first_end(el, space(multipliers=np.array([0.1, 0.2])), ending, coarse)
+        expected = told if node == 0.0 or told != "COARSE" else 0
+        assert found == (space_of["COARSE"] if expected == "COARSE" else expected)
+        assert ending[0].fraction == 2.0
+    assert set(asked) == ({(1, 0.2)} if sliding else set())
+
+
+# ---------------------------------------------------------------- walks back, inputs that jump
+
+
+def test_errors_are_looked_at_beside_events_and_now_and_then():
+    space_of = walking.counted.__globals__
+    step, every = space_of["STEP_ROW"], space_of["EVERY"]
+    kinds = np.full(4 * every + 3, step)
+    for r in range(len(kinds)):
+        walk = space_walk(kinds)
+        assert walking.counted(walk, r) == (every if r % every == 0 else 0)
+        for beside in (r - 1, r + 1):
+            if 0 <= beside < len(kinds):
+                other = kinds.copy()
+                other[beside] = step + 1
+                assert walking.counted(space_walk(other), r) == 1
+
+
+def space_walk(kinds):
+    return np.array([(kind,) for kind in kinds], [("kind", int)]).view(np.recarray)
+
+
+@for_each(
+    ("constant", "moves", "nc", "fails"),
+    itertools.product((False, True), (False, True), (0, 1, 2), (False, True)),
+)
+def test_accelerations_jump_with_the_forces_of_inputs(monkeypatch, constant, moves, nc, fails):
+    """By M^-1 of the change; of a constant mass the factors are there, if there are contacts."""
+    said, forces = [], iter([[1.0, 2.0], [4.0, 8.0]])
+
+    def force(bundles, what, linear, out):
+        out[:] = next(forces)
+        said.append("force")
+
+    def factor(system, a, b, c, responses, what):
+        assert (a, b, c) == (1.0, 0.0, 0.0)
+        said.append("factor")
+        return 77 if fails else SUCCESS
+
+    def solve_with(responses, what, change):
+        change *= 0.5
+
+    put(monkeypatch, smooth.cross, fill=lambda inp, t, q, v, n: said.append((t, q, v)), evaluate=lambda bundles, what: said.append("gap" if what == smooth.cross.__globals__["GAP"] else "mass"),
+        scatter=lambda *given: None, factor=factor, force=force, hold=lambda drive, inp, k: said.append(k), solve_with=solve_with,
+        write_gaps=lambda problem, record, row: said.append("write"), System=lambda *given: None)  # fmt: skip
+    problem = space(bundles=space(inp=None, out=None), matrices=space(M=0, C=0, K=0, M_flat=0), options=space(moves=moves, constant=constant),
+                    linear=None, places=space(M=0), grid=space(drive=None))  # fmt: skip
+    record = space(t=[0.0, 3.0], q=["q0", "q1"], v=["v0", "v1"], a=np.ones((2, 2)))
+    work = space(x=np.zeros(2), every=np.zeros(nc), r=np.zeros(2), F0=np.zeros(2), responses=None)
+    there = constant and nc > 0
+    told = smooth.cross(problem, record, work, 1, 5)
+    begin = [(3.0, "q1", "v1"), *["mass"] * moves, *["factor"] * (not there)]
+    if fails and not there:
+        assert told is False
+        assert said == begin
+        return
+    assert told is True
+    assert said == [*begin, "force", 5, "force", "gap", "write"]
+    assert record.a.tolist() == [[1.0, 1.0], [2.5, 4.0]]
+    assert work.F0.tolist() == [4.0, 8.0]

@@ -314,3 +314,64 @@ def test_an_equilibrium_beyond_a_surface_has_another_equation(
         return
     assert np.abs((found.w - ended.w) @ null) == pytest.approx(equilibria._STEP[0])
     assert np.sign((found.w - ended.w) @ null) == sign
+
+
+# ---------------------------------------------------------------- where a cycle begins
+
+
+@for_each(
+    ("case", "moves"),
+    [("driven", False), ("first", False), ("far", False), ("near", True), ("held", False)],
+)
+def test_a_cycle_begins_elsewhere_before_an_event_comes_to_its_start(monkeypatch, case, moves):
+    """The tangent is carried along, without what lies along the flow."""
+    import explorer.study.cycles as module
+
+    n, T, scale = 2, 4.0, np.array([2.0, 5.0, 3.0, 7.0])
+    rates = np.array([[1.0, -2.0, 9.0]])
+    edge = {"far": 0.5}.get(case, 0.5 * module._EDGE)
+    located = [space(t=edge), space(t=2.0), space(t=T - 2 * edge)]
+    run = space(located=located, march=space(sample=lambda t, slopes: (None, rates, None)))
+    cycle = space(run=run, T=T, mode=4)
+    S = np.array([[1.0, 2.0, 0.5], [3.0, -1.0, 0.25]])
+    start = space(mode=6, x=np.array([8.0, 9.0]))
+    rate = np.array([3.0, 4.0])
+    kind = type("Own", (module.Cycles,), {
+        "autonomous": case != "driven", "clear": lambda self, run, mode: case != "held", "middle": lambda self, run, mode: (start, S),
+        "_rate": lambda self, start: rate, "evaluate": lambda self, u: ("at", u.tolist()),
+    })  # fmt: skip
+    one = bare(
+        kind,
+        n=n,
+        scale=scale,
+        edge=0.0 if case == "first" else 1.0,
+        anchor=None,
+        along=None,
+        mode=0,
+    )
+    node = space(w=np.array([1.0, 2.0, 3.0, 4.0]), tangent=np.array([0.1, 0.2, 0.3, 0.4]))
+    monkeypatch.setattr(module, "cycle_of", lambda node: cycle)
+    monkeypatch.setattr(module, "tangent", lambda problem, at, like: ("along", like))
+    monkeypatch.setattr(module, "Node", lambda w, tangent, at: space(w=w, tangent=tangent, at=at))
+    found = one.settled(node)
+    if not moves:
+        assert found is None
+        if case in ("first", "far"):
+            assert one.anchor.tolist() == [2.0, 10.0]
+            assert one.along.tolist() == [1.0, -2.0]
+            assert one.edge == pytest.approx(edge if case == "first" else 1.0)
+        else:
+            assert one.anchor is None
+        return
+    dw = node.tangent * scale
+    dx = S[:, :2] @ dw[:2] + S[:, 2] * dw[3]
+    dx = dx - rate * (rate @ dx) / 25.0
+    assert found.w == pytest.approx(np.array([8.0, 9.0, 9.0, 28.0]) / scale)
+    assert found.tangent[1] == pytest.approx(np.array([*dx, *dw[2:]]) / scale)
+    assert found.at == ("at", pytest.approx([8.0, 9.0, 9.0, 28.0]))
+    assert (one.mode, one.edge, one.anchor.tolist(), one.along.tolist()) == (
+        6,
+        0.0,
+        [8.0, 9.0],
+        [3.0, 4.0],
+    )
