@@ -381,9 +381,16 @@ def test_a_guard_is_armed_out_of_its_band(monkeypatch):
     assert (fraction, watch.arm) == (2.0, names["UNARMED"])
     falls = lambda s: -s  # noqa: E731
     bounds = names["BOUNDS"]
-    fraction, _, asked, _ = fired(monkeypatch, falls, arm=names["UNARMED"], flags=bounds, band=0.01)
+    fraction, _, asked, many = fired(
+        monkeypatch, falls, arm=names["UNARMED"], flags=bounds, band=0.01
+    )
     assert fraction == pytest.approx(0.01)
     assert asked[0][0] == -0.01
+    fraction, _, asked, _ = fired(
+        monkeypatch, falls, arm=names["UNARMED"], flags=bounds, band=1.6 / many
+    )
+    assert fraction == pytest.approx(1.6 / many)
+    assert asked[0][1][:2] == (1 / many, 2 / many)
     for flags in (0, bounds | names["HAS_WHEN"]):
         assert fired(monkeypatch, falls, arm=names["UNARMED"], flags=flags, band=0.01)[0] == 2.0
     fraction, _, asked, _ = fired(
