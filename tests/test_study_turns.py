@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections import Counter
 
@@ -22,7 +23,9 @@ from explorer.study import question as asking
 from explorer.study.box import box_of
 from explorer.study.columns import LONGEST, Columns
 from explorer.study.flow_spectrum import _LARGEST, _LOST, _ZERO
+from explorer.study.grazing import _OFFSETS, _runs
 from explorer.study.orbits import REPEATS, repeats
+from explorer.study.order_diagram import _curve
 from explorer.study.stability import FIRST_STEPS, _overshoot
 
 # ---------------------------------------------------------------- exponents of a flow
@@ -375,3 +378,93 @@ def test_a_cycle_begins_elsewhere_before_an_event_comes_to_its_start(monkeypatch
         [8.0, 9.0],
         [3.0, 4.0],
     )
+
+
+# ---------------------------------------------------------------- grazing
+
+
+def beyond_a_touch(monkeypatch=None, fails=(), below=0):
+    """Return cycles whose map is smooth in p, and has a square root of d more beyond p = 2 at one side."""
+    asked = []
+
+    def shoot(x, T):
+        d = float(T) - 2.0
+        asked.append(d)
+        if any(np.isclose(d, f) for f in fails):
+            raise BadValue("no run")
+        hits = below + (d > 0)
+        y = np.array([1 + d + 3 * d * d, -2 * d]) + (np.array([np.sqrt(d), 0.0]) if d > 0 else 0)
+        run = space(
+            located=[space(contact="g")] * hits + [space(contact="other")],
+            march=space(end=lambda: (None, y)),
+        )
+        return run
+
+    scale = np.array([1.0, 1.0, 4.0])
+    problem = space(n=2, scale=scale, _split=lambda u: (u[:2], u[-1]), _shoot=shoot)
+    return problem, asked
+
+
+@for_each(("below", "lost"), [(0, ()), (1, ()), (0, (4e-6,)), (0, tuple(4 * _OFFSETS[:8]))])
+def test_runs_beyond_a_grazing_cycle_leave_the_smooth_part(below, lost):
+    """P less what the polynomial through the other side says is the square root of the offset."""
+    problem, asked = beyond_a_touch(fails=lost, below=below)
+    u = np.array([5.0, 6.0, 2.0])
+    if len(lost) > 7:
+        with pytest.raises(BadValue, match="On neither side"):
+            _runs(problem, u, "g", 1.0)
+        return
+    offsets, moved, hit = _runs(problem, u, "g", 1.0)
+    kept = [4 * one for one in _OFFSETS if not any(np.isclose(4 * one, f) for f in lost)]
+    assert offsets == pytest.approx(kept)
+    assert moved[:, 0] == pytest.approx(np.sqrt(offsets), rel=1e-6)
+    assert moved[:, 1] == pytest.approx(0.0, abs=1e-12)
+    assert sum(e.contact == "g" for e in hit.located) == below + 1
+    step = 4 * _OFFSETS[-1]
+    assert sorted({round(-d / step, 6) for d in asked if d < 0}) == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    with pytest.raises(BadValue, match="On neither side"):
+        _runs(problem, u, "g", -1.0)  # on the other side none meets it
+
+
+# ---------------------------------------------------------------- curves of work
+
+
+@for_each(("stepped", "errors", "told"), [
+    (True, [1e-2, 1e-3, 1e-4, 1e-5], [0, 1, 2, 3]), (True, [0.9, 1e-3, 1e-4, 1e-5], [0, 1, 2, 3]), (True, [1e-13, 1e-13], [0, 1]),
+    (False, [1e-2, 1e-3, 1e-4, 1e-5], [0, 1, 2, 3]), (True, [1e-2, None, 1e-4, np.nan, 1e-6], [0, 2, 4]),
+])  # fmt: skip
+def test_a_curve_of_work_keeps_runs_that_end(monkeypatch, stepped, errors, told):
+    """Their relative errors, most steps and least times; of too few that tell an order finer ones follow."""
+    globals_of = inspect.unwrap(_curve).__globals__
+    made, left = [], iter(errors)
+
+    def simulate(system, scheme, **asked):
+        made.append(scheme)
+        if len(made) % 2:
+            simulate.off = next(left, 1e-12)
+        off = simulate.off
+        ok = off is not None
+        return space(
+            status=space(ok=ok, message="It fails.", step=10 * len(made)),
+            seconds=float(len(made)),
+            off=0.0 if off is None else off,
+        )
+
+    refused = []
+    put(monkeypatch, _curve, simulate=simulate, knobs_of=lambda scheme: {"h": 1} if stepped else {"rtol": 1}, _end=lambda run: np.array([4.0 * (1 + run.off), 1.0]),
+        _varied=lambda scheme, steps: [(step, f"{scheme} {step:g}") for step in steps], _stepped=lambda scheme, step: f"{scheme} {step:g}")  # fmt: skip
+    steps = [2.0**-k for k in range(len(errors))]
+    found = _curve("a", "S", None, steps, np.array([4.0, 1.0]), {}, 2, refused)
+    assert found.schemes == tuple(f"S {steps[k]:g}" for k in told)
+    assert found.error == pytest.approx([errors[k] for k in told], rel=1e-3)
+    assert found.seconds.tolist() == [2.0 * k + 1 for k in told]
+    assert found.steps.tolist() == [10 * (2 * k + 1) for k in told]
+    bad = [k for k in range(len(errors)) if k not in told]
+    assert len(refused) == len(bad)
+    for k, words in zip(bad, refused, strict=True):
+        assert words.startswith(f"a, h = {steps[k]:.3g} s: ")
+        assert words.endswith("It fails." if errors[k] is None else "not finite.")
+    assert (found.law is not None) == (stepped and len(found.error) > 2)
+    if errors[-1] == 1e-13:
+        assert len(made) == 2 * len(errors)  # round-off tells no order
+    assert globals_of["_FEWEST"] == 3
