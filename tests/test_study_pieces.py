@@ -8,6 +8,7 @@ import inspect
 import kinds
 import numpy as np
 import pytest
+import sympy as sp
 from loops import for_each
 from plain import put, space
 from test_study_branches import bare
@@ -16,13 +17,15 @@ import explorer as ex
 from explorer.derivatives import doubts
 from explorer.errors import BadValue, StepFailed
 from explorer.optimise.fit import _data
+from explorer.runs.members import Asked, Members, Observed
 from explorer.study import diagram_branches, switched_cycle
+from explorer.study import question as asking
 from explorer.study import search_attractors as search
 from explorer.study.branch import _Reader, _stacked
 from explorer.study.cycles import Cycle
 from explorer.study.exponents import Exponents
 from explorer.study.fesd_reference import _GIVEN_UP, _LAST, _Interval
-from explorer.study.forcing import usual_section
+from explorer.study.forcing import _formulas, usual_section
 from explorer.study.recurrence import cloud, period
 
 ONE = np.ones(1)
@@ -75,6 +78,15 @@ def test_what_is_left_of_a_way_is_the_sum_of_its_returns(factor, far, there):
         assert found.points[:, 0].tolist() == points[-2:, 0].tolist()
         assert found.drift[0] == pytest.approx(last, rel=1e-3)
         assert found.residual == pytest.approx(last, rel=1e-3)
+
+
+def test_what_is_left_is_told_by_the_returns_of_half_the_run():
+    """Of 1 / k, which no series is: by its last return and that of half as many points ago."""
+    x = 1 / np.arange(1.0, 42.0)
+    last, before = x[-2] - x[-1], x[19] - x[20]
+    tol = last / (1 - (last / before) ** (1 / 20)) / 10
+    assert period(x[:, None], ONE, 1.001 * tol, 0.0).period == 1
+    assert period(x[:, None], ONE, 0.999 * tol, 0.0) is None
 
 
 def test_the_shortest_period_is_told_if_it_is_seen_three_times():
@@ -234,6 +246,9 @@ def test_an_orbit_that_does_not_come_to_its_end_is_no_loop(ok, last, why):
     assert found.off.tolist() == [0.5, 0.0]
     assert found.monodromy.tolist() == [[2.0, 0.0], [0.0, 3.0]]
     assert found.residual == 0.25  # in parts of the largest value of the state, 2
+    half = space(status=run.status, march=space(**{**vars(march), "t_last": 0.5}))
+    P.scheme.run = lambda *a, **k: half
+    assert switched_cycle._closed(P, np.array([1.0, 2.0]), 0.5).T == 0.5
     with pytest.raises(BadValue, match="not positive"):
         switched_cycle._closed(P, np.array([1.0, 2.0]), 0.0)
 
@@ -248,6 +263,55 @@ def test_a_section_is_a_period_or_an_event_that_there_is():
     assert usual_section(ex.models.bouncing_ball()).event == "floor"
     assert usual_section(ex.models.impact_oscillator()).period == "2*pi/omega"
     assert usual_section(ex.models.tent_map()).period == 1
+
+
+def test_the_formulas_of_a_system_are_those_of_its_flow_and_its_events():
+    x, y, z = sp.symbols("x y z")
+    guards = [
+        space(r=x, reset=[y, z], conditions=[x + 1], when=None),
+        space(r=z, reset=[], conditions=[], when=x - y),
+    ]
+    kind = ex.systems.HybridSystem if hasattr(ex.systems, "HybridSystem") else ex.HybridSystem
+    system = bare(kind, modes=[space(flow=[x * y, 0]), space(flow=[z**2, 1])], guards=guards)
+    assert [*_formulas(system)] == [x * y, 0, z**2, 1, x, y, z, x + 1, z, x - y]
+
+
+@for_each(("fast", "begin"), [(True, None), (False, None), (True, (7.0, 3)), (False, (7.0, 3))])
+def test_members_run_from_a_state_and_mode_of_the_first(monkeypatch, fast, begin):
+    asked = []
+    members = Members(
+        np.zeros((2, 1)),
+        np.ones((2, 1)),
+        np.full(2, 9.0),
+        np.zeros(2),
+        np.ones(2),
+        np.zeros(2),
+        True,
+    )
+    monkeypatch.setattr(
+        asking,
+        "together",
+        lambda system, scheme, quick, some, asked_for: asked.append((quick, some)) or seen,
+    )
+    monkeypatch.setattr(
+        asking,
+        "one_by_one",
+        lambda system, scheme, some, asked_for: asked.append((None, some)) or seen,
+    )
+    seen = Observed.empty(2, 1, Asked())
+    one = bare(
+        asking.Question,
+        scheme=space(ensemble=lambda system: "quick" if fast else None),
+        system=None,
+        asked=None,
+    )
+    object.__setattr__(one, "members", lambda first, last: members)
+    one.run(4, 6, begin)
+    quick, some = asked[0]
+    assert quick == ("quick" if fast else None)
+    assert some.start[:, 0].tolist() == ([7.0, 1.0] if begin else [1.0, 1.0])
+    if begin:
+        assert some.mode == 3
 
 
 # ---------------------------------------------------------------- attractors

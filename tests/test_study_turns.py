@@ -394,11 +394,8 @@ def beyond_a_touch(monkeypatch=None, fails=(), below=0):
             raise BadValue("no run")
         hits = below + (d > 0)
         y = np.array([1 + d + 3 * d * d, -2 * d]) + (np.array([np.sqrt(d), 0.0]) if d > 0 else 0)
-        run = space(
-            located=[space(contact="g")] * hits + [space(contact="other")],
-            march=space(end=lambda: (None, y)),
-        )
-        return run
+        located = [space(contact="g")] * hits + [space(contact="other")]
+        return space(located=located, march=space(end=lambda: (None, y)))
 
     scale = np.array([1.0, 1.0, 4.0])
     problem = space(n=2, scale=scale, _split=lambda u: (u[:2], u[-1]), _shoot=shoot)
