@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
 
 import numpy as np
+import pytest
 from loops import for_each
 from plain import space
 from test_study_branches import bare
 
-from explorer.views.drawing import branches, iterates, orbit_colours, raster, table
+from explorer.errors import BadValue
+from explorer.views.drawing import (
+    branches,
+    iterates,
+    orbit_colours,
+    raster,
+    slopes,
+    still_marks,
+    table,
+)
 
 COLOURS = ["#102030", "#ff8000"]
 
@@ -171,3 +182,57 @@ def test_a_column_has_the_colour_of_its_period_or_that_of_the_rest(monkeypatch):
     assert found.thick.tolist() == [True, True, True, False, False, False]
     assert found.names[:2] == ("period 1", "period 2")
     assert len(found.names) == len(found.colours) == many + 2
+
+
+def test_cells_of_a_heat_map_lie_between_their_edges_in_the_shades_of_their_values():
+    scale = [[0.0, "rgb(0,0,0)"], [1.0, "rgb(200,100,50)"]]
+    trace = {
+        "x": [0.0, 1.0, 2.0],
+        "y": [0.0, 2.0, 4.0],
+        "z": [[1.0, 2.0], [3.0, 5.0]],
+        "text": [["a", "b"], ["c", "d"]],
+        "colorscale": scale,
+    }
+    svg = still_marks.cells(trace, lambda x: 100 * x, lambda y: 500 - 100 * y)
+    found = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)" fill="rgb\((\d+),(\d+),(\d+)\)"/>', svg)  # fmt: skip
+    at = [(z - 1) / 4 for z in (1.0, 2.0, 3.0, 5.0)]
+    assert [tuple(map(float, one)) for one in found] == [
+        (100.0 * j + 1, 300.0 - 200 * i + 1, 98, 198, round(200 * at[2 * i + j]), round(100 * at[2 * i + j]), np.rint(50 * at[2 * i + j]))
+        for i in (0, 1) for j in (0, 1)
+    ]  # fmt: skip
+    assert [word for word in "abcd" if f">{word}<" in svg] == ["a", "b", "c", "d"]
+    flat = still_marks.cells(
+        trace | {"z": [[2.0, 2.0], [2.0, 2.0]], "text": None}, lambda x: x * 100, lambda y: y
+    )
+    assert flat.count("rgb(0,0,0)") == 4
+    given = still_marks.cells(
+        trace | {"zmin": 0.0, "zmax": 10.0, "text": None}, lambda x: x * 100, lambda y: y * 100
+    )
+    assert 'fill="rgb(100,50,25)"' in given
+
+
+def test_a_derivative_is_drawn_of_one_coordinate_and_its_rate():
+    system = space(
+        name="m",
+        coordinates=("x", "v_a", "a"),
+        units=("m", "", "rad"),
+        parameters={"k": space(unit="N/m")},
+    )
+    sens = space(
+        question=space(system=system),
+        solution=space(has_velocities=True),
+        wrt=("k", "x", "v_x", "v_a", "v_v_a", "v_a"),
+    )
+    assert [slopes.parameter(sens, j)[1] for j in range(5)] == ["N/m", "m", "m/s", "", ""]
+    assert slopes.parameter(sens, 1)[0].endswith("(0)")
+    assert slopes.parameter(sens, 1)[0] != slopes.parameter(sens, 2)[0]
+    for coordinate, i in ((None, 0), ("x", 0), ("a", 2), (2, 2), ("v_a", 1)):
+        q, v = slopes.quantities(sens, coordinate)
+        assert (q.source, q.i, q.place) == ("q", i, i)
+        assert (v.source, v.i, v.place) == ("v", i, 3 + i)
+        assert (q.unit, v.unit) == (("m", "m/s"), ("", ""), ("rad", "rad/s"))[i]
+    sens.solution.has_velocities = False
+    (x,) = slopes.quantities(sens, "a")
+    assert (x.source, x.i, x.place) == ("x", 2, 2)
+    with pytest.raises(BadValue, match="no coordinate 'b'"):
+        slopes.quantities(sens, "b")
