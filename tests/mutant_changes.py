@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import importlib
 import json
 import re
 from collections.abc import Iterator
@@ -32,6 +33,11 @@ _BAND = re.compile(
 )
 # And what asks for the place of a tangent among the rows of contacts: it is never 0.
 _PLACE = re.compile(r"\b(t|s|r|place\[\w+\]) (?:> 0|>= 1|<= 0|< 1)(?![\w.])")
+_PLACED = ("kernels/event_driven/contact_impact.py",)
+# And what adds or takes away a constant that is 0: the place of the first of several words.
+_WITHOUT = re.compile(r"([\w.]+(?:\[\w.]+\])?) \+ ([A-Z]\w*)")
+# And how often a run is sampled at its start, where the first of these rows is taken.
+_FIRST = re.compile(r"sample\(np\.zeros\(2\), slopes=False\)\[\d\]\[0[,\]]")
 # And any negative number where -1 says that nothing is kept.
 _NOTHING = re.compile(r"kept\[0\]\.(?:count|contacts) = -2$")
 # And the layout of an array that is not promised to be dense.
@@ -54,12 +60,25 @@ def known() -> dict[tuple[str, str], list[dict[str, str]]]:
 def equivalent(mutant: Mutant) -> bool:
     """Whether no test can kill a mutant."""
     line = mutant.text
-    place = mutant.file.startswith("kernels/friction/") and _PLACE.search(line) is not None
-    alike = any(one.search(line) for one in (_BAND, _NOTHING, _LAYOUT))
+    placed = mutant.file.startswith("kernels/friction/") or mutant.file in _PLACED
+    place = placed and _PLACE.search(line) is not None
+    alike = any(one.search(line) for one in (_BAND, _NOTHING, _LAYOUT, _FIRST))
     entries = known().get((mutant.file, line), ())
     return (
-        place or alike or any(one.get("in", mutant.function) == mutant.function for one in entries)
+        place
+        or alike
+        or without(mutant)
+        or any(one.get("in", mutant.function) == mutant.function for one in entries)
     )
+
+
+def without(mutant: Mutant) -> bool:
+    """Whether a mutant takes away a constant of its file that is 0, instead of adding it."""
+    found = _WITHOUT.fullmatch(mutant.before)
+    if found is None or mutant.after != f"({found[1]} - {found[2]})":
+        return False
+    name = "explorer." + mutant.file.removesuffix(".py").replace("/", ".")
+    return bool(getattr(importlib.import_module(name), found[2], 1) == 0)
 
 
 class Mutant(NamedTuple):
@@ -111,6 +130,8 @@ def entries(node: ast.expr) -> list[ast.expr]:
 
 def tolerance(node: ast.expr, known: set[str]) -> bool:
     """Whether a number is small, or known, or called so, or one of two such, a sum or multiple."""
+    if isinstance(node, ast.UnaryOp):
+        return tolerance(node.operand, known)
     if isinstance(node, ast.IfExp):
         return tolerance(node.body, known) and tolerance(node.orelse, known)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Add):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
+import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
@@ -11,6 +13,7 @@ from types import CodeType, FunctionType, ModuleType, SimpleNamespace
 
 LONG = 30.0  # seconds of the processor in which a test that ends at all has ended
 SURE = 4.0  # times faster it ends as the project stands
+DEEP = 3  # modules in modules, of which a test names what they hold
 TWICE = 2  # mutants for which a test was too slow, so that it is not tried for another
 
 
@@ -39,25 +42,35 @@ def inner(code: CodeType) -> Iterator[CodeType]:
 
 
 def file_of(function: object) -> str:
-    """Return the file of a function, or of what a decorator has made of it."""
+    """Return the file of a class or function, or of what a decorator has made of it."""
+    if isinstance(function, type):
+        function = sys.modules.get(function.__module__)
+    if isinstance(function, ModuleType):
+        file = getattr(function, "__file__", None) or ""
+        return "" if file.endswith("__init__.py") else file
     function = getattr(function, "py_func", getattr(function, "__wrapped__", function))
     return function.__code__.co_filename if isinstance(function, FunctionType) else ""
 
 
+def values_of(value: object, names: Collection[str], depth: int = 0) -> Iterator[object]:
+    """Yield a value, or what a module holds by some names, as ``ex.study.basins`` does."""
+    held = vars(value) if isinstance(value, SimpleNamespace | ModuleType) and depth < DEEP else {}
+    yield value
+    for name in names if held else ():
+        if held.get(name) is not value:
+            yield from values_of(held.get(name), names, depth + 1)
+
+
 def named(function: Callable, folder: str, seen: set[CodeType]) -> set[str]:
     """Return the files in a folder of which a function names a function, itself or by its helpers."""
-    function = getattr(function, "__wrapped__", function)
+    function = inspect.unwrap(function)
     if not isinstance(function, FunctionType) or function.__code__ in seen:
         return set()
     seen.add(function.__code__)
     found, own = set(), function.__code__.co_filename
     for code in inner(function.__code__):
         for name in code.co_names:
-            value = function.__globals__.get(name)
-            values = [value]
-            if isinstance(value, SimpleNamespace | ModuleType):
-                values = [vars(value).get(one) for one in code.co_names]
-            for one in values:
+            for one in values_of(function.__globals__.get(name), code.co_names):
                 file = file_of(one)
                 if file.startswith(folder):
                     found.add(file)
@@ -76,6 +89,22 @@ def direct(item, folder: str) -> set[str]:
     fixtures = item._fixtureinfo.name2fixturedefs.values()
     functions = [item.function, *(one.func for several in fixtures for one in several[-1:])]
     return set().union(*(named(one, folder, seen) for one in functions))
+
+
+def plainly(item) -> bool:
+    """Whether a test, or a helper of its file, names a kernel that is loaded uncompiled."""
+    todo, seen = [inspect.unwrap(item.function)], set()
+    while todo:
+        function = todo.pop()
+        for code in inner(function.__code__):
+            for one in map(function.__globals__.get, code.co_names):
+                if str(getattr(one, "__name__", "")).startswith("plain."):
+                    return True
+                own = inspect.unwrap(one) if isinstance(one, FunctionType) else None
+                if own not in seen and getattr(own, "__module__", "") == function.__module__:
+                    seen.add(own)
+                    todo.append(own)
+    return False
 
 
 class Known:
@@ -153,10 +182,13 @@ class Known:
         if self.late[test] >= TWICE:
             self.slow.add(test)
 
-    def ordered(self, items: list, functions: set[str], near: Collection[str] = ()) -> list:
+    def ordered(
+        self, items: list, functions: set[str], near: Collection[str] = (),
+        quick: Collection[str] = (),
+    ) -> list:  # fmt: skip
         """Return the tests that may call one of some functions, in the order to try them in.
 
-        Those come first that name what is changed, which are quick; of the rest, those that call it.
+        Those come first that name what is changed, then those that call it, then quick ones.
         """
         kept = []
         for place, item in enumerate(items):
@@ -169,13 +201,17 @@ class Known:
                 (
                     test not in near,
                     not sure,
+                    test not in quick,
                     self.seconds.get(test, 0.0) / (1 + self.kills.get(test, 0)),
                     place,
                 )
             )
         return [items[place] for *_, place in sorted(kept)]
 
-    def unsure(self, items: list, functions: set[str], near: Collection[str] = ()) -> list[str]:
+    def unsure(
+        self, items: list, functions: set[str], near: Collection[str] = (),
+        quick: Collection[str] = (),
+    ) -> list[str]:  # fmt: skip
         """Return the tests that may call one of some functions, as far as is known."""
-        sure = [i.nodeid for i in self.ordered(items, functions, near)]
+        sure = [i.nodeid for i in self.ordered(items, functions, near, quick)]
         return [*sure, *(i.nodeid for i in items if i.nodeid in self.slow)]

@@ -94,7 +94,9 @@ class Rooms:
         near = self.near(own, folder)
         seen, found = {own}, self.uncompiled(own)
         found += [path for path in self.called(own) if path not in found]
-        found[FEW - 1 : FEW - 1] = self.covering(file)
+        first, later = found[: FEW - 1], found[FEW - 1 :]
+        first += [path for path in self.covering(file) if path not in first]
+        found = first + [path for path in later if path not in first]
         found += [path for path in self.ordered({own}) if path not in found]
         for others in (*near, set() if folder.startswith(KERNELS) else room):
             found += [path for path in self.ordered(others) if path not in found]

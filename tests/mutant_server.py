@@ -10,6 +10,7 @@ beside the results (MUTANT_KNOWN), as long as the project and the file of a test
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import importlib
 import json
@@ -26,11 +27,12 @@ from pathlib import Path
 from types import CodeType, FunctionType
 
 import pytest
-from mutant_direct import LONG, SURE, Known, direct
+from mutant_direct import LONG, SURE, Known, direct, plainly
 
 import explorer
 
 ASLEEP = 60.0  # seconds without work of the processor, in a process that waits for what never comes
+ENDLESS = 2  # tests that may not end, for one mutant
 TRIES = 5  # tests that may fail by chance, or fail anyway, for one mutant
 
 
@@ -53,6 +55,18 @@ def functions_of(folder: str) -> dict[str, list[FunctionType]]:
     for one in gc.get_objects():
         if isinstance(one, FunctionType) and one.__code__.co_filename.startswith(folder):
             found.setdefault(one.__code__.co_filename, []).append(one)
+    gc.freeze()
+    return found
+
+
+def caches_of(functions: dict[str, list[FunctionType]]) -> dict[str, list]:
+    """Return what keeps results of some functions, by the path of their file."""
+    path = {id(one): path for path, several in functions.items() for one in several}
+    found: dict[str, list] = {}
+    gc.unfreeze()
+    for one in gc.get_objects():
+        if isinstance(one, functools._lru_cache_wrapper) and id(one.__wrapped__) in path:
+            found.setdefault(path[id(one.__wrapped__)], []).append(one)
     gc.freeze()
     return found
 
@@ -171,25 +185,28 @@ class Server:
         self.session, self.folder = session, folder
         self.known = Known(os.environ.get("MUTANT_KNOWN", ""), folder)
         self.functions = functions_of(folder)
+        self.caches = caches_of(self.functions)
         self.near: dict[str, set[str]] = {}
+        self.quick = {item.nodeid for item in session.items if plainly(item)}
 
     def tried(
         self, items: list, path: str, source: str, seconds: int, long: float = LONG,
-        patient: bool = False,
+        patient: float = 1.0,
     ) -> dict:  # fmt: skip
         """Run tests on a mutant in a child; return which does not pass, and how it ends.
 
-        `patient`: none is too slow that takes not much longer than it may.
+        "late" are those that did not end in their time. `patient`: how many times longer a test may
+        take of which nothing is compiled.
         """
         receive, send = os.pipe()
         child = os.fork()
         if not child:
             os.close(receive)
-            if patient and "uncompiled" in sys.modules:
-                sys.modules["uncompiled"].SECONDS *= SURE
+            if "uncompiled" in sys.modules:
+                sys.modules["uncompiled"].SECONDS *= patient
             self.in_child(items, path, source, send, seconds, long)
         os.close(send)
-        answer, test = {"killer": "", "why": ""}, ""
+        answer, test, late = {"killer": "", "why": ""}, "", []
         for said in heard(receive, child):
             if "begins" in said:
                 test = said["begins"]
@@ -200,6 +217,7 @@ class Server:
                     self.known.note(said)
                 elif said["slow"]:
                     self.known.note_slow(test)
+                    late.append(test)
                 test = ""
             elif "asleep" in said:
                 os.kill(child, signal.SIGKILL)
@@ -208,7 +226,7 @@ class Server:
         if test and ended != signal.SIGXCPU:  # which says that the time for all of them is over
             lasts = ended in (signal.SIGPROF, signal.SIGKILL)
             answer = {"killer": test, "why": "it does not end" if lasts else "it ends the process"}
-        return answer
+        return answer | {"late": [*late, test] if test else late}
 
     def in_child(
         self, items: list, path: str, source: str, channel: int, seconds: int, long: float
@@ -219,6 +237,8 @@ class Server:
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
             done = exchange(self.functions.get(path, []), path, source) if path else set()
+            for one in self.caches.get(path, ()):
+                one.cache_clear()
             child = Child(items, channel, Watch(self.folder, done))
             if done or not path:
                 self.session.config.pluginmanager.register(child)
@@ -226,6 +246,20 @@ class Server:
             child.say(all=True)
         finally:
             os._exit(0)
+
+    def imported(self, path: str, source: str) -> bool:
+        """Whether what a file runs when it is imported ends well, in a child."""
+        child = os.fork()
+        if not child:
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            name = ".".join(Path(path).relative_to(Path(self.folder).parent).with_suffix("").parts)
+            space = {"__name__": name, "__package__": name.rpartition(".")[0], "__file__": path}
+            try:
+                exec(compile(source, path, "exec"), space)
+            except Exception:
+                os._exit(1)
+            os._exit(0)
+        return os.WEXITSTATUS(os.waitpid(child, 0)[1]) == 0
 
     def differing(self, path: str, source: str) -> set[str]:
         """Return the names of the functions whose code another source changes."""
@@ -246,14 +280,35 @@ class Server:
         near = {i.nodeid for i in items if path in self.direct(i)}
         answer = {"killer": "", "why": ""}
         for _ in range(TRIES) if functions else ():
-            left = self.known.ordered(items, functions, near)
+            left = self.known.ordered(items, functions, near, self.quick)
             answer = self.tried(left, path, asked["source"], asked["seconds"])
             killer = answer["killer"]
             if not killer or self.sure([i for i in items if i.nodeid == killer], answer, asked):
                 break
-            answer = {"killer": "", "why": ""}
+            answer |= {"killer": "", "why": ""}
             items = [one for one in items if one.nodeid != killer]
-        return answer | {"left": self.known.unsure(items, functions, near)}
+        if not functions and not self.imported(path, asked["source"]):
+            answer = {"killer": asked["names"][0], "why": "it cannot be imported"}
+        if not answer["killer"]:
+            late = near.intersection(answer.pop("late", ()))
+            late_items = [one for one in items if one.nodeid in late]
+            answer |= self.endless(late_items[:ENDLESS], path, asked)
+        return answer | {"left": self.known.unsure(items, functions, near, self.quick)}
+
+    def endless(self, items: list, path: str, asked: dict) -> dict:
+        """Return which of some tests ends soon as the project stands, but not with a mutant."""
+        seconds = int(LONG + asked["seconds"])
+        for item in items:
+            if item.nodeid not in self.known.sound:
+                self.tried([item], "", "", seconds, LONG / SURE, patient=SURE)
+            if item.nodeid in self.known.sound:
+                found = self.tried([item], path, asked["source"], seconds, patient=LONG * SURE)
+                if found["killer"]:
+                    self.known.late[item.nodeid] = 0
+                    self.known.slow.discard(item.nodeid)
+                    self.known.kills[item.nodeid] = self.known.kills.get(item.nodeid, 0) + 1
+                    return {key: found[key] for key in ("killer", "why")}
+        return {}
 
     def direct(self, item) -> set[str]:
         """Return the files of which a test names a function."""
@@ -267,11 +322,11 @@ class Server:
         One that does not end passes then well within the time that the mutant has had.
         """
         path, killer = str(Path(self.folder) / asked["file"]), answer["killer"]
-        again = self.tried(item, path, asked["source"], asked["seconds"], patient=True)
+        again = self.tried(item, path, asked["source"], asked["seconds"], patient=SURE)
         if not again["killer"]:
             return False
         if killer not in self.known.sound:
-            if self.tried(item, "", "", asked["seconds"], LONG / SURE, patient=True)["killer"]:
+            if self.tried(item, "", "", asked["seconds"], LONG / SURE, patient=SURE)["killer"]:
                 self.known.broken.add(killer)
                 return False
             self.known.sound.add(killer)

@@ -174,6 +174,29 @@ def test_a_branch_is_followed_to_where_its_margin_ends(limit):
         assert n.w[1] == pytest.approx(n.w[0] ** 2, abs=1e-11)
 
 
+@for_each(
+    ("size", "left"),
+    [(5.0, {}), (5.0, {"speed": 0.0}), (5.0, {"speed": -1.0}), (0.1, {"speed": 0.0}), (0.1, {})],
+)
+def test_a_point_without_a_margin_above_zero_is_none_on_the_way(monkeypatch, size, left):
+    """It is tried again nearer to the last point: here each first one is no good."""
+    problem, tried = parabola(margins={"speed": lambda u: size * u[0]}), []
+
+    def correct(problem, guess, along, tol, most):
+        tried.append(guess[0])
+        node = node_of(problem, [guess[0], guess[0] ** 2], [-1, 0])
+        if len(tried) % 2:
+            object.__setattr__(node.at, "margins", left)
+        return node, 1
+
+    monkeypatch.setattr(arclength, "correct", correct)
+    nodes = [node_of(problem, [x, x * x], [-1, 0]) for x in (0.5, 0.4, 0.25)]
+    end, path, _ = approach(problem, nodes, "speed", TOL)
+    assert end == pytest.approx([0, 0], abs=1e-9)
+    assert [n.w[0] for n in path] == tried[1::2]
+    assert all(b > a for a, b in zip(tried[::2], tried[1::2], strict=False))
+
+
 def test_a_margin_that_does_not_fall_has_no_end():
     problem = parabola(margins={"speed": lambda u: u[0]}, sequence=lambda u: (u[0] > 0.39,))
     nodes = [node_of(problem, [x, x * x], [-1, 0]) for x in (0.5, 0.4)]

@@ -7,7 +7,8 @@ import pytest
 from loops import for_each
 from plain import plain, put, space
 
-from explorer.codes import SINGULAR, SUCCESS
+from explorer.codes import EVENT_CAP, SINGULAR, SUCCESS
+from explorer.kernels.event_driven.initial_state import UNMADE
 
 clashing, impacts = plain("event_driven.contradiction"), plain("event_driven.contact_impact")
 law, breaking = plain("event_driven.velocity_reset"), plain("event_driven.input_break")
@@ -91,7 +92,7 @@ def test_the_first_guard_that_fires_at_once_is_told_and_all_are_armed(
     y = np.array([9.0, 9.0, -3.0, 2.0])
 
     def arm_contact(problem, search, j, y, slope, slow, band):
-        assert slow == pytest.approx(4e-12)
+        assert slow == pytest.approx(4e-12, abs=0)
         armed.append(("contact", j, band))
         return j in fire
 
@@ -217,6 +218,31 @@ def test_a_jump_of_the_inputs_may_begin_another_mode(monkeypatch, starts, guards
     run.interval = 1
     breaking.next_interval(*given)
     assert run.stop == 3.0  # of the last interval
+
+
+@for_each(("first", "named"), [(0, 0), (2, 2), (3, 2), (7, 2)])
+def test_an_event_of_a_jump_is_named_by_the_first_guard_of_its_mode(monkeypatch, first, named):
+    """A mode without a guard is behind all of them: the last one is named."""
+    written = []
+    run, state = (
+        space(interval=0, t=1.0, events=3, stop=9.0, fresh=0, at=-1),
+        space(mode=1, fired=7),
+    )
+    problem = space(drive=space(t=np.array([1.0, 2.0])), sizes=space(mechanical=False), state=[state],
+                    functions=space(table=[space(address=1)] * 3))  # fmt: skip
+    automaton = space(starts=np.zeros(3), guards=np.zeros(3), first=[9, first, 9])
+    put(monkeypatch, breaking.next_interval, release=lambda *_: None, enter_interval=lambda *_: None,
+        begin_anew=lambda *_: 2, write_event=lambda *given: written.append(given[4:]) or SUCCESS,
+        end_event=lambda *_: SUCCESS)  # fmt: skip
+    given = (problem, automaton, None, None, space(max_events=4, t_end=3.0), space(run=[run]), None)
+    assert breaking.next_interval(*given) == (SUCCESS, breaking.NONE)
+    assert written == [(named, breaking.CROSSING)]
+    run.events, state.mode = 4, 1  # there is no room
+    assert breaking.next_interval(*given) == (EVENT_CAP, breaking.NONE)
+    problem.functions.table[2].address = 0
+    run.events, state.mode = 0, 1
+    assert breaking.next_interval(*given) == (UNMADE, breaking.NONE)
+    assert run.at == 2
 
 
 @for_each(("form", "gaps", "told"), [

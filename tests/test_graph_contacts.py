@@ -187,6 +187,7 @@ def test_the_band_of_a_set_is_that_of_the_dense_matrix(seed):
     )
     np.testing.assert_allclose(dense(band.A, n, w), A, atol=1e-12)
     assert not band.A[:n, 2 * w + 1 : 3 * w + 1].any()
+    assert np.isnan(band.A[:n, 3 * w + 1 :]).all()  # room that a band of this width need not have
     if w > 0:
         assert bands.assemble(g, band, w - 1) == -1
         assert bands.assemble(g, band, w) == w

@@ -54,6 +54,9 @@ def test_an_approach_grows_firm_where_it_is_nearer_and_soft_where_it_is_not(monk
     status, rest, gives, P = approached(monkeypatch, residuals, 0.1, 0.1)
     assert (status, rest, P) == (SUCCESS, 0.05, [0.05, 0.05])
     np.testing.assert_allclose(gives, [1e-3, 1e-4, 1e-3, 3e-4, 3e-3, 9e-4])
+    for second, taken in ((7.4, True), (7.6, False)):  # thrice what the last one has left
+        *_, gives, P = approached(monkeypatch, [2.5, second], 0.1, 0.1, most=11)
+        assert ([second] * 2 if taken else [2.5] * 2) == P
     status, rest, gives, P = approached(monkeypatch, [5.0] * 99, 0.1, 0.1)
     assert (status, rest, P) == (LCP_ITERATIONS, 1.0, [1.0, 2.0])
     assert len(gives) == proximal.REFUSED

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import mutant_changes
 import pytest
 from mutant_changes import ROOT, Mutant, equivalent, known, mutants
-from mutant_direct import Known, direct
-from mutant_rooms import said
+from mutant_direct import Known, direct, plainly
+from mutant_rooms import FEW, Rooms, said
+from mutant_server import Server, caches_of
 from mutant_trials import OUT_OF_TIME, Found, Trial, limited, worked
 from mutants import OPEN, Log, result_of, summary
 from plain import plain
 
+import explorer as ex
 from explorer.study import parts
 
 kernels = plain("friction.contact_modes")
@@ -55,6 +59,13 @@ def test_what_cannot_be_seen_is_named_by_its_line_and_by_its_function(drawn, mon
         named = {(one.file, one.text): [{"why": "", **entry}]}
         monkeypatch.setattr(mutant_changes, "known", lambda named=named: named)
         assert equivalent(one) == told
+
+
+def test_to_take_away_nothing_is_to_add_nothing():
+    """Of three words START is the first, in place 0."""
+    file = ROOT / "explorer" / "kernels" / "model" / "sampled_forcing.py"
+    found = {one.before: equivalent(one) for one in mutants(file) if one.after.startswith("(at - ")}
+    assert found == {"at + START": True, "at + SIZE": False, "at + DT": False}
 
 
 def test_a_log_is_taken_up_where_it_ends(drawn, tmp_path, capsys):
@@ -158,18 +169,91 @@ def by_module():
     return [parts.run_chain for _ in "a"]
 
 
+def by_chain():
+    return ex.study.basins
+
+
+def by_class():
+    return parts.Question
+
+
+@pytest.fixture
+def server(tmp_path):
+    """Return a server of one test whose children are scripted, and of one file."""
+    one = object.__new__(Server)
+    one.known, one.folder = Known(), str(tmp_path / "explorer")
+    one.session = SimpleNamespace(items=[SimpleNamespace(nodeid="tests/test_a.py::test_1")])
+    one.near = {"tests/test_a.py::test_1": {str(tmp_path / "explorer" / "one.py")}}
+    one.functions, one.quick = {}, set()
+    (tmp_path / "explorer").mkdir()
+    return one
+
+
+def test_a_test_that_ends_soon_without_a_mutant_has_to_end_with_it(server, monkeypatch):
+    """One that is too slow in any case tells nothing."""
+    monkeypatch.setattr(server, "differing", lambda path, source: {"one.py:1"}, raising=False)
+    asked = {"file": "one.py", "source": "", "names": ["tests/test_a.py"], "seconds": 10}
+    for soon, ends in ((True, False), (True, True), (False, False)):
+        server.known = Known()
+
+        def tried(items, path, source, seconds, long=30.0, patient=1.0, soon=soon, ends=ends):
+            test = items[0].nodeid
+            if not path:
+                server.known.sound |= {test} if soon else set()
+            if patient > 10 and not ends:
+                return {"killer": test, "why": "it does not end", "late": [test]}
+            return {"killer": "", "why": "", "late": [test] if path else []}
+
+        monkeypatch.setattr(server, "tried", tried, raising=False)
+        found = server.answer(asked)
+        killed = soon and not ends
+        assert found["killer"] == ("tests/test_a.py::test_1" if killed else "")
+        assert found["why"] == ("it does not end" if killed else "")
+
+
+def test_a_file_that_cannot_be_imported_needs_no_test(server):
+    asked = {"file": "one.py", "names": ["tests/test_a.py"], "seconds": 10}
+    assert server.answer(asked | {"source": "x = [1][1]"})["why"] == "it cannot be imported"
+    assert server.answer(asked | {"source": "x = [1][0]"})["killer"] == ""
+
+
+def test_what_functions_keep_is_found_by_their_file():
+    kept = functools.cache(by_chain)
+    found = caches_of({"a.py": [by_chain], "b.py": [by_class]})
+    assert [kept] == found["a.py"]
+    assert "b.py" not in found
+
+
+def test_a_test_file_stands_once_in_a_room(monkeypatch):
+    """What covers a file stands among the first ones, in its place if that is one of them."""
+    rooms = object.__new__(Rooms)
+    rooms.files, rooms.users = {"explorer.kernels.maps.one": Path("one.py")}, {}
+    paths = [Path(f"test_{k}.py") for k in range(FEW + 3)]
+    for covering in ([paths[2]], [paths[-1]], [paths[FEW], paths[1]]):
+        monkeypatch.setattr(rooms, "uncompiled", lambda own: paths[:3], raising=False)
+        monkeypatch.setattr(rooms, "called", lambda own: paths[1:FEW], raising=False)
+        monkeypatch.setattr(rooms, "covering", lambda file, told=covering: told, raising=False)
+        monkeypatch.setattr(rooms, "ordered", lambda modules: paths, raising=False)
+        found = Rooms.of.__wrapped__(rooms, "kernels/maps/one.py")
+        assert sorted(found) == sorted(paths)
+        assert {*covering} <= {*found[:FEW]}
+        assert found[:3] == paths[:3]
+
+
 def test_what_a_test_names_is_found_by_its_helpers():
     """So a test of one kernel comes before those that run a whole scheme."""
     folder = str(ROOT / "explorer")
     for helper, file in ((by_helper, "kernels/friction/contact_modes.py"), (by_plain, "kernels/maps/tangents.py"),
-                         (by_module, "study/parts.py")):  # fmt: skip
+                         (by_module, "study/parts.py"), (by_chain, "study/basins.py"), (by_class, "study/question.py")):  # fmt: skip
         item = SimpleNamespace(function=helper, _fixtureinfo=SimpleNamespace(name2fixturedefs={}))
-        assert direct(item, folder) == {str(ROOT / "explorer" / file)}
+        found = direct(item, folder)
+        assert str(ROOT / "explorer" / file) in found
+        assert len(found) <= 3
     fixture = SimpleNamespace(func=by_module)
     item = SimpleNamespace(
         function=by_plain, _fixtureinfo=SimpleNamespace(name2fixturedefs={"a": [None, fixture]})
     )
-    assert len(direct(item, folder)) == 2
+    assert {Path(one).name for one in direct(item, folder)} >= {"parts.py", "tangents.py"}
 
 
 def test_direct_tests_come_first_then_those_that_call_then_quick_ones():
@@ -180,6 +264,13 @@ def test_direct_tests_come_first_then_those_that_call_then_quick_ones():
     known.kills, known.slow = {"d": 9}, {"e"}
     found = [one.nodeid for one in known.ordered(items, {"f"}, near={"c", "a", "g"})]
     assert found == ["a", "g", "d", "b", "f"]
+    found = [one.nodeid for one in known.ordered(items, {"f"}, near={"c", "a", "g"}, quick={"b"})]
+    assert found == ["a", "g", "b", "d", "f"]
+
+
+def test_a_test_of_an_uncompiled_kernel_is_known_by_its_helpers():
+    for helper, told in ((by_helper, True), (by_chain, False), (by_module, False)):
+        assert plainly(SimpleNamespace(function=helper)) == told
 
 
 def test_what_is_known_of_tests_is_kept_as_long_as_they_stand(tmp_path):

@@ -61,6 +61,18 @@ def test_points_that_are_left_out_lie_near_the_lines(seed):
     assert lines.thin(x[:0], y[:0], lift[:0], 1.0, np.inf, np.inf, kept[:0]) == 0
 
 
+def test_a_line_that_comes_back_turns_once():
+    """Also one along an axis, whose other coordinate stays; the turn is taken into the next line."""
+    x = np.array([0.0, 10, 20, 10, 0, -10, -20])
+    for turned in (0.0, np.pi / 2, np.pi, 0.3):
+        c, s = np.round([np.cos(turned), np.sin(turned)], 15)
+        for again, places in ((1, [0, 2, 3, 6]), (2, [0, 5, 7, 13])):  # each point twice
+            kept, along = np.zeros(7 * again, np.int8), np.repeat(x, again)
+            many = lines.thin(c * along, s * along, 0 * kept, 99.0, np.inf, 0.5, kept)
+            assert np.flatnonzero(kept).tolist() == places
+            assert many == 4
+
+
 def test_a_straight_line_is_its_ends_and_a_corner_stands():
     x = np.linspace(0, 100, 51)
     for turned in np.linspace(0, 2 * np.pi, 9):

@@ -80,6 +80,15 @@ def test_inertia_and_mass_are_told_full_and_as_a_band(seed):
         positive = np.linalg.eigvalsh(other.M).min() > 0
         for form, M, _, _ in other.forms():
             assert saddle.has_mass(form, M) == positive
+    for i in range(step.n - 1):  # two coordinates that are coupled too much
+        for share in (0.99, 1.01):
+            other = Step(seed)
+            other.M = np.diag(np.diag(step.M))
+            other.M[i, i + 1] = other.M[i + 1, i] = share * np.sqrt(
+                step.M[i, i] * step.M[i + 1, i + 1]
+            )
+            for form, M, _, _ in other.forms():
+                assert saddle.has_mass(form, M) == (share < 1)
 
 
 def test_a_singular_step_is_told():

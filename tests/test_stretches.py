@@ -311,6 +311,8 @@ def test_elements_that_cannot_become_equal_are_none(monkeypatch):
     assert equalised(monkeypatch, 1.2, 1.3, 3, most=1.1)[0] == 0
     assert equalised(monkeypatch, 1.2, 1.3, 3, most=1.2 + 1e-9)[0] == 3
     assert equalised(monkeypatch, 9.0, 1.0, 3)[0] == 0  # longer than twice their sum, about
+    assert equalised(monkeypatch, 5.0, 5.2, 2)[0] == 2
+    assert equalised(monkeypatch, 0.05, 0.04, 2)[0] == 2
     assert equalised(monkeypatch, 0.7, 1.0, 1) == (1, [(1.0, 1, SURFACE, 3, 7, 1, 0.5)])
 
 

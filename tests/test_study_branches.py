@@ -19,7 +19,7 @@ from explorer.study.leading_terms import leading_terms
 from explorer.study.search_attractors import Recurrence, seed_of
 
 
-def bare(kind: type, **fields):
+def bare(kind: type, /, **fields):
     """Return an object of a class that only has some attributes."""
     one = object.__new__(kind)
     for name, value in fields.items():
