@@ -81,14 +81,15 @@ class _Answer(SessionAnswer):
         return frame
 
     def _said(self, found: TwoStarts, seconds: float, drag: bool) -> Status:
-        """Return the status of both runs: the worse one is said."""
+        """Return the status of both runs: cautions of the second one stand behind the others."""
         status = self._status(found.first, seconds, drag)
         if status["level"] == "error":
             return status
         other = told(found.second, seconds, drag)
-        news = [c for c in found.second.cautions if c not in found.first.cautions and not drag]
-        if status["level"] in _GOOD and (news or other["level"] not in _GOOD):
-            status = {**status, "level": "warn", "text": f"The second run: {other['text']}"}
+        if other["level"] not in _GOOD and other["text"] != status["text"]:
+            said = [] if status["level"] in _GOOD else [status["text"]]
+            text = " ".join([*said, f"The second run: {other['text']}"])
+            status = {**status, "level": "warn", "text": text}
         if "checks" in status and "checks" in other:
             both = (("first", status["checks"]), ("second", other["checks"]))
             status["checks"] = {
