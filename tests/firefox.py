@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import shutil
@@ -86,8 +87,6 @@ class Firefox:
         self.call("input.performActions", context=self.page, actions=[keys])
 
     def shot(self, path: Path) -> None:
-        import base64
-
         found = self.call("browsingContext.captureScreenshot", context=self.page)
         path.write_bytes(base64.b64decode(found["data"]))
 

@@ -86,6 +86,7 @@ def test_a_static_twin_goes_as_far(ball):
         (("e", 1, 0), "not from 1 to 0"),
         (("e", 0, "wide"), "The end of a range must be a finite number"),
         (("e", None, 1), "The begin of a range"),
+        (("e", None, None, 0.1), "The begin of a range"),
         (("e", 0, 1, 2), "not larger than its range"),
         (("e", 0, 1, 0), "greater than zero"),
         (("t_end", 0, 1), "has no slider"),

@@ -416,6 +416,10 @@ def test_a_period_that_is_not_that_of_the_drive_is_no_period():
         lambda: ex.study.lyapunov(driven, period=1.0),
         lambda: ex.study.attractors(driven, over=over, section=section, samples=4),
         lambda: ex.study.orbit_diagram(driven, over={"w": [1, 1.2]}, section=section),
+        # the period is right at both ends, not between them
+        lambda: ex.study.orbit_diagram(
+            driven, over={"w": [2, 3, 4]}, section=ex.study.Section(period=np.pi)
+        ),
     ):
         with pytest.raises(ex.BadValue, match="not the same after"):
             ask()
@@ -434,3 +438,7 @@ def test_friction_that_changes_with_time_makes_a_system_driven():
     )  # fmt: skip
     with pytest.raises(ex.BadModel, match="depends on t, so a return to 'belt' has another phase"):
         limit_cycle(belt, section="belt")
+    slow = ex.FirstOrderSystem("slow", x="c", f=["sin(2*t) - c"])
+    slow.start(x=[0], t_end=20, time_unit="min")
+    with pytest.raises(ex.BadValue, match=r"period = 1 min, so .* = 3\.1415927 min"):
+        ReturnMap(slow, period=1.0)

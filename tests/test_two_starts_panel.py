@@ -13,6 +13,7 @@ from test_panels import BUDGET, Wire, check, size, trials
 import explorer as ex
 from explorer.panels import Session, panels
 from explorer.panels.two_starts import TwoStartsSession
+from explorer.results.solution import Solution
 
 
 def opened(model="impact_oscillator", scheme=None, **settings) -> Wire:
@@ -75,7 +76,16 @@ def test_what_the_second_run_is_warned_of_is_said():
     assert (status["level"], status["text"]) == ("warn", "The second run: It tunnels.")
     lines = status["checks"]["lines"]
     assert {line.partition(" run: ")[0] for line in lines} == {"first", "second"}
+    wire.panel.session.found.first.warned = ("It is stiff.",)
+    assert wire.pull()[0]["status"]["text"] == "It is stiff. The second run: It tunnels."
+
+
+def test_in_a_drag_neither_run_is_checked(monkeypatch):
+    wire = opened("bouncing_ball", "MoreauJean")
+    asked = []
+    monkeypatch.setattr(Solution, "cautions", property(lambda run: asked.append(run) or ()))
     assert wire.pull(drag=True, **{"rho.e": 0.5})[0]["status"]["level"] == "unchecked"
+    assert asked == []
 
 
 def test_a_second_start_that_cannot_run_is_a_sentence_and_the_picture_stays():

@@ -294,7 +294,9 @@ def _first(pages: list[ModelPage], source: Path) -> str:
     """Write the twin of the first page; return its file, or "" where its model is left out."""
     twins = [page.twin for page in pages if page.name == _FIRST]
     for twin in twins:
-        (source / "first.html").write_text(twin.replace(_SHARED, _SHARED.lstrip("./")), "utf-8")
+        (source / "first.html").write_text(
+            twin.replace(_SHARED, _SHARED.removeprefix("../")), "utf-8"
+        )
     return "first.html" if twins else ""
 
 

@@ -70,7 +70,7 @@ class Spanning(Generic[Moment]):
         high: object = None,
         step: object = None,
     ) -> None:
-        """Choose the range of a slider, and its step; without both ends the usual range.
+        """Choose the range of a slider, and its step; of none of the three the usual range.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class Spanning(Generic[Moment]):
                 raise BadValue(f"{name} has no slider, so it has no range.")
             before = self._here
             others = {k: span for k, span in self.spans.items() if k != key}
-            usual = low is None and high is None
+            usual = low is None and high is None and step is None
             self.spans = others if usual else {**others, key: _checked(low, high, step)}
             self._remember(before)
             self._tell()

@@ -105,7 +105,7 @@ class Members(NamedTuple):
         return len(self.t_end)
 
     def some(self, places: Places) -> Members:
-        """Return the members at these places, as a copy."""
+        """Return the members at these places: of an array a copy, of a slice a view."""
         return self._replace(
             rho=self.rho[places],
             start=self.start[places],

@@ -49,7 +49,7 @@ def check_period(system: System, period: float, values: Mapping[str, float]) -> 
 
     Parameters
     ----------
-    period : in s
+    period : in the unit of time of the system
     values : of the parameters by name
 
     Raises
@@ -75,13 +75,14 @@ def check_period(system: System, period: float, values: Mapping[str, float]) -> 
         allowed = _SAME * varies[known_at].max(initial=0.0) + _ROUND_OFF * np.abs(now)
         if not (off > allowed)[known_at].any():
             continue
-        known = forcing_period(system)
+        known, unit = forcing_period(system), system.time_unit
         means = "Give the period of what drives it, or a whole multiple."
         if known is not None:
-            means = f"It is driven with the period {known} = {number(_at(known, values), 8)} s."
+            its = number(_at(known, values), 8)
+            means = f"It is driven with the period {known} = {its} {unit}."
         raise BadValue(
             f"'{system.name}' depends on t, and its equations are not the same after "
-            f"period = {number(period, 8)} s, so no motion repeats with it. {means}"
+            f"period = {number(period, 8)} {unit}, so no motion repeats with it. {means}"
         )
 
 

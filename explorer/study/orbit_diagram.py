@@ -19,7 +19,7 @@ from explorer.dispatch.choose import choose, numbers_of
 from explorer.errors import BadValue, suggest
 from explorer.study import study
 from explorer.study.asked import Chosen
-from explorer.study.forcing import check_section
+from explorer.study.forcing import check_period
 from explorer.study.over import Axes, Axis, Over
 from explorer.study.parts import Stop, blank, cores, run_chain, run_parts
 from explorer.study.question import Question
@@ -193,16 +193,17 @@ def orbit_diagram(
         transient,
         section,
     )
-    _check_ends(question, section)
+    _check_periods(question, section)
     check_size(question, cores() if continuation in ("both", "none") else 1)
     return _diagram(question, _WAYS[continuation], stop, progress)
 
 
-def _check_ends(question: Question, section: Section) -> None:
-    """Refuse a period with which the equations do not repeat at the first and the last value."""
-    last = question.axes.size - 1
-    for k in (0, last):
-        check_section(question.system, section, question.members(k, k + 1).rho[0])
+def _check_periods(question: Question, section: Section) -> None:
+    """Refuse a period with which the equations do not repeat at one of the values."""
+    if section.period is not None:
+        system, members = question.system, question.members(0, question.axes.size)
+        for rho, period in zip(members.rho, members.period, strict=True):
+            check_period(system, float(period), dict(zip(system.parameters, rho, strict=True)))
 
 
 def _section(system: System, section: object) -> Section:

@@ -81,14 +81,15 @@ class _Answer(SessionAnswer):
         return frame
 
     def _said(self, found: TwoStarts, seconds: float, drag: bool) -> Status:
-        """Return the status of both runs and of their comparison: the worst one is said."""
+        """Return the status of both runs and of their comparison: all cautions are said."""
         status = self._status(found.first, seconds, drag)
         if status["level"] == "error":
             return status
         other = told(found.second, seconds, drag)
-        news = [c for c in found.second.cautions if c not in found.first.cautions and not drag]
-        if status["level"] in _GOOD and (news or other["level"] not in _GOOD):
-            status = {**status, "level": "warn", "text": f"The second run: {other['text']}"}
+        if other["level"] not in _GOOD and other["text"] != status["text"]:
+            said = [] if status["level"] in _GOOD else [status["text"]]
+            text = " ".join([*said, f"The second run: {other['text']}"])
+            status = {**status, "level": "warn", "text": text}
         said = [] if drag else doubts(found)
         if status["level"] in _GOOD and said:
             status = {**status, "level": "warn", "text": said[0], "detail": status["text"]}
