@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import itertools
+import os
 import signal
 import sys
 import zlib
 
 import pytest
+
+
+def remember_expressions():
+    """Let sympy keep what it has computed of all models: tests build each of them many times.
+
+    It reads the number when it is imported. The programs that tests start are as users start them.
+    """
+    os.environ["SYMPY_CACHE_SIZE"] = "20000"
+    importlib.import_module("sympy")
+    del os.environ["SYMPY_CACHE_SIZE"]
+
+
+remember_expressions()
 
 
 def pytest_addoption(parser):

@@ -11,6 +11,9 @@ from explorer.models import models
 
 BUILDS = {**models, **HYBRIDS}
 SYSTEMS = {name: BUILDS[name]() for name in sorted(BUILDS)}  # built once, only read
+GALLERY = {  # the models alone, each the shipped one
+    name: build() if name in HYBRIDS else SYSTEMS[name] for name, build in models.items()
+}
 
 
 @functools.cache

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from hybrids import HYBRIDS
-from kinds import KINDS, SYSTEMS, schemes_of
+from kinds import GALLERY, KINDS, SYSTEMS, schemes_of
 from scipy.integrate import quad
 from scipy.special import ellipk
 
@@ -449,8 +449,7 @@ def test_time_stepping_comes_first_but_where_constraints_couple():
 
     Constraints are the exception: what one impact misses there decides about the next ones.
     """
-    for build in models.values():
-        system = build()
+    for system in GALLERY.values():
         names = [type(s).__name__ for s in ex.schemes_for(system)]
         first = "EventDriven" if system.constraints else "MoreauJean"
         assert names[0] == first or first not in names
@@ -474,7 +473,7 @@ def test_a_panel_shows_the_three_impacts_of_the_five_bar():
 
 def test_every_model_is_taken_by_a_scheme():
     """The table of applicability has a yes in each row, and agrees with schemes_for."""
-    table = ex.applicability({name: build() for name, build in models.items()})
+    table = ex.applicability(GALLERY)
     assert list(table) == list(models)
     for name, row in table.items():
         assert {s for s, taken in row.items() if taken} == {s for n, s in CASES if n == name}
@@ -561,7 +560,7 @@ def test_a_model_is_added_by_one_file(tmp_path):
 
 def published(name: str) -> tuple[float, float]:
     """Return the one published number of a model whose description begins so, and its tolerance."""
-    found = [x for b in models.values() for k, x in b().published.items() if k.startswith(name)]
+    found = [x for s in GALLERY.values() for k, x in s.published.items() if k.startswith(name)]
     assert len(found) == 1
     return found[0][:2]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 
 import numpy as np
 import pytest
@@ -232,6 +233,25 @@ def test_a_hopper_that_is_pushed_lands_where_it_shall(seed):
     goal = plan.x[-1, :4]
     assert np.abs(closed.x[-1, :4] - goal).max() < 0.02
     assert closed.cost < open_loop.cost
+
+
+@pytest.mark.benchmark(timer=time.process_time)
+def test_a_dragged_start_is_planned_again_in_few_iterations(benchmark):
+    """N = 15, the start moved by up to 2 cm and 0.02 rad."""
+    plan = two_jumps()
+    rng, counts = np.random.default_rng(7), []
+
+    def moved():
+        x0 = plan.x[0].copy()
+        x0[[0, 2]] += 0.02 * rng.uniform(-1, 1, 2)
+        x0[1] = x0[3] * np.cos(x0[2])  # the foot stays on the ground
+        before = plan.pipeline.iterations
+        again = plan.again(x0=x0, max_neighbours=0, thorough=False, judged=False)
+        counts.append(plan.pipeline.iterations - before)
+        assert again.solved, again
+
+    benchmark.pedantic(moved, rounds=12)
+    assert np.median(counts) <= 12
 
 
 # -- files ----------------------------------------------------------------------------------------

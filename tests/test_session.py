@@ -17,7 +17,7 @@ import numpy as np
 import psutil
 import pytest
 from hybrids import HYBRIDS
-from kinds import KINDS, PRESETS, SYSTEMS, alike, cautioned, one_of_each, schemes_of
+from kinds import GALLERY, KINDS, PRESETS, SYSTEMS, alike, cautioned, one_of_each, schemes_of
 from loops import for_each
 
 import explorer as ex
@@ -385,10 +385,9 @@ def test_an_unknown_preset_is_refused(ball):
 
 
 def test_every_model_has_a_preset_with_a_sentence():
-    for name, build in models.items():
-        presets = build().presets
-        assert presets, name
-        assert all(p["text"].endswith(".") for p in presets.values()), name
+    for name, system in GALLERY.items():
+        assert system.presets, name
+        assert all(p["text"].endswith(".") for p in system.presets.values()), name
 
 
 # -- pending --------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from explorer.study.starts import Starts
 
 PERIOD = "2*pi/omega"
 GIVEN = {"omega": 2.6, "s": 0.0}
-OVER = {"q0.x": np.linspace(-3, -0.1, 20), "v0.x": np.linspace(-3, 3, 20)}
+OVER = {"q0.x": np.linspace(-3, -0.1, 15), "v0.x": np.linspace(-3, 3, 15)}
 GAIN = 4.0  # runs end after about 25 of 200 periods
 
 

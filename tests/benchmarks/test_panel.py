@@ -15,7 +15,7 @@ from explorer.panels.explore import ExplorePanel
 from explorer.panels.live import pack
 
 NAMES = one_of_each(sorted(models), alike)
-pytestmark = pytest.mark.benchmark(max_time=0.2, min_rounds=5)
+pytestmark = pytest.mark.benchmark(max_time=0.1, min_rounds=5)
 
 
 def best(function, rounds: int = 15) -> float:

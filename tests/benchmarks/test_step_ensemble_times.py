@@ -48,5 +48,5 @@ def test_a_member_costs_little_beyond_its_steps(scheme):
 @pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
 def test_two_threads_gain_what_the_machine_lets_them(scheme):
     """Members share nothing, and both shares have as many steps."""
-    asked, half = question(scheme, 150.0, 400), 200
+    asked, half = question(scheme, 60.0, 400), 200
     check_two_threads(lambda k: asked.run(k * half, (k + 1) * half))

@@ -52,4 +52,4 @@ def test_a_slider_is_followed(slider):
 
 def test_a_held_key_gives_a_steady_picture(slider):
     lab, key = slider
-    keeps_up(lab, key, 4, POINT)
+    keeps_up(lab, key, 3, POINT)
