@@ -327,3 +327,32 @@ def test_a_constraint_that_holds_a_direction_at_rest_is_measured_beside_the_moti
     assert run.certificate.ok
     run = ex.simulate(rail, ex.EventDriven(formulation="penalty", alpha=1e3))
     assert any("is violated by" in words for words in run.cautions)
+
+
+def losing_mass(**options):
+    system = ex.MechanicalSystem("loses mass", q="x", mass=[["1 - x"]], force=["0"], **options)
+    system.start(q=[0], v=[1], t_end=2)
+    return system
+
+
+FESD = ex.FESD(h=0.01)
+
+
+@pytest.mark.parametrize(
+    "scheme", [ex.EventDriven(), ex.Newmark(h=0.01), ex.GeneralizedAlpha(h=0.01), FESD]
+)
+def test_a_mass_that_is_lost_on_the_way_is_said(scheme):
+    system = losing_mass(**{"contacts": [ex.Contact("x + 1", e=0)]} if scheme == FESD else {})
+    run = ex.simulate(system, scheme, throw=False)
+    assert not run.status.ok or "indefinite at t = 1" in run.outcome
+    assert ex.simulate(system, scheme, t_end=0.5).certificate["mass matrix"].ok
+
+
+def test_with_constraints_the_mass_of_free_directions_counts():
+    system = ex.MechanicalSystem(
+        "bound", q="x y", mass=[["3/2 - x**2", 0], [0, 0]], force=[0, 0], constraints=["x - y"]
+    )
+    system.start(q=[1, 1], v=[0.2, 0.2], t_end=1.0)  # y has no mass, and needs none
+    assert ex.simulate(system).certificate["mass matrix"].ok
+    system.start(q=[1, 1], v=[2, 2], t_end=1.0)
+    assert "indefinite at t = 0.1" in ex.simulate(system, throw=False).outcome
