@@ -356,3 +356,19 @@ def test_with_constraints_the_mass_of_free_directions_counts():
     assert ex.simulate(system).certificate["mass matrix"].ok
     system.start(q=[1, 1], v=[2, 2], t_end=1.0)
     assert "indefinite at t = 0.1" in ex.simulate(system, throw=False).outcome
+
+
+def test_a_gap_without_a_normal_where_it_closes_is_said():
+    def run(gap, scheme):
+        system = ex.MechanicalSystem("b", q="x y", contacts=[ex.Contact(gap, e=0.5)])
+        system.start(q=[1, 1], v=[-1, -1], t_end=2)
+        return ex.simulate(system, scheme, throw=False)
+
+    for gap in ("y**2", "sqrt(x**2 + y**2)"):  # passed through
+        assert "no normal" in run(gap, ex.EventDriven()).outcome, gap
+        assert "no normal" in run(gap, ex.NonsmoothGeneralizedAlpha(h=3e-2)).outcome, gap
+    for scheme in (ex.MoreauJean(h=1e-3), ex.NonsmoothGeneralizedAlpha(h=1e-3)):  # hit, at a zero
+        assert "no normal" in run("x**2 + y**2", scheme).outcome
+    for gap in ("y*(1 + x**2)", "x**2 + y**2 - 0.01"):
+        assert run(gap, ex.EventDriven()).certificate["normals"].ok, gap
+        assert run(gap, ex.MoreauJean(h=1e-2)).certificate["normals"].ok, gap

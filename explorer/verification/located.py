@@ -17,6 +17,7 @@ from explorer.results.solution import Solution
 from explorer.systems import DiscSystem, MechanicalSystem
 from explorer.verification.energy import TOLERATED
 from explorer.verification.energy_balance import energy_balance, evaluated
+from explorer.verification.normals import normals
 from explorer.verification.positions import changes, drift, penetration, ranges
 
 __all__ = ["by_steps", "elements", "flow_energy", "held", "impacts", "located", "switched"]
@@ -37,7 +38,7 @@ def located(run: Solution, accuracy: float, remedy: str = "") -> list[Check]:
         return []
     with np.errstate(all="ignore"):
         deep = min(max(accuracy, _DEEP), 0.05)
-        placed = [*penetration(run, deep), *drift(run, deep, remedy)]
+        placed = [*penetration(run, deep), *normals(run), *drift(run, deep, remedy)]
         return [*placed, *held(run, deep), *changes(run, deep), *impacts(run, accuracy)]
 
 
