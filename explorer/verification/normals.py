@@ -81,7 +81,8 @@ def _multiple(run: Solution, c: int) -> np.ndarray:
         sizes.append(evaluated(run, "gap", q=q, v=run.v[at], t=run.t[at])[:, c])
     left = np.array(sizes[-_LAST:]) / np.array(sizes[-_LAST - 1 : -1])
     even = np.ptp(left, axis=0) < 0.1 * left.min(axis=0)
-    return strikes[even & (left.min(axis=0) > 0.01) & (left.max(axis=0) < 0.9)]
+    fixed = even & (left.min(axis=0) > 0.01) & (left.max(axis=0) < 0.9)
+    return np.asarray(strikes[fixed])
 
 
 def _least(run: Solution, c: int, at: np.ndarray) -> np.ndarray:
