@@ -38,7 +38,7 @@ def located(run: Solution, accuracy: float, remedy: str = "") -> list[Check]:
         return []
     with np.errstate(all="ignore"):
         deep = min(max(accuracy, _DEEP), 0.05)
-        placed = [*penetration(run, deep), *normals(run), *drift(run, deep, remedy)]
+        placed = [*penetration(run, deep, _STILL), *normals(run), *drift(run, deep, remedy)]
         return [*placed, *held(run, deep), *changes(run, deep), *impacts(run, accuracy)]
 
 
