@@ -20,7 +20,8 @@ _MOST = 20  # places of a contact that are looked at
 _HALVINGS = 60
 _CLOSED = 1e-6  # of the gaps beside it: so small a gap is none
 _OPEN = 1e-6  # of the widest gap before: a gap so wide is no round-off
-_ROUNDS, _LAST = 12, 4  # of Newton's method
+_ROUNDS, _LAST = 6, 3  # of Newton's method
+_ROUND_OFF = 1e-12  # of the positions
 
 
 def normals(run: Solution) -> list[Check]:
@@ -81,6 +82,8 @@ def _multiple(run: Solution, c: int) -> np.ndarray:
         sizes.append(evaluated(run, "gap", q=q, v=run.v[at], t=run.t[at])[:, c])
     left = np.array(sizes[-_LAST:]) / np.array(sizes[-_LAST - 1 : -1])
     even = np.ptp(left, axis=0) < 0.1 * left.min(axis=0)
+    noise = _ROUND_OFF * (1 + np.abs(run.q[at]).max(axis=1))
+    even &= np.abs(sizes[-1]) > noise
     fixed = even & (left.min(axis=0) > 0.01) & (left.max(axis=0) < 0.9)
     return np.asarray(strikes[fixed])
 
