@@ -61,26 +61,51 @@ def _other(run: Solution, march: March, k: int) -> str:
         if run.located[k].chained and guard.direction != 0:  # beyond it, and on no way back
             met = crossed = r[1, j] * guard.direction >= 0 and rate[j] * guard.direction >= 0
         counts = guard.when is None or when[1, j] > 0
-        if i == taken or not (met and crossed and counts) or _next_is(march, k, i):
+        if i == taken or not (met and crossed and counts) or _commute(march, k, i):
             continue
         if guard.to != flow.guards[taken].to or _resets_differ(march, k, (taken, i)):
             return str(guard.name)
     return ""
 
 
-def _next_is(march: March, k: int, guard: int) -> bool:
-    """Whether the event after `k` is that of a guard of the same function, at the same time.
+def _commute(march: March, k: int, other: int) -> bool:
+    """Whether `other` fires right before or after event `k`, and the order does not matter.
 
-    Two parts that switch on their own do so one after the other, in any order.
+    Two parts that switch on their own do so one after the other.
     """
     head, guards = march.events.head, march.flow.guards
-    if k + 1 >= len(head) or head["t"][k + 1] != head["t"][k]:
+    taken, t = int(head["guard"][k]), head["t"][k]
+    if k > 0 and head["t"][k - 1] == t and _same(march, int(head["guard"][k - 1]), other):
+        return True  # that event has been judged
+    if k + 1 >= len(head) or head["t"][k + 1] != t:
         return False
-    return bool(guards[int(head["guard"][k + 1])].r == guards[guard].r)
+    then = int(head["guard"][k + 1])
+    late = [
+        i
+        for i, guard in enumerate(guards)
+        if guard.mode == guards[other].to and _same(march, i, taken)
+    ]
+    if not _same(march, then, other) or not late or guards[late[0]].to != guards[then].to:
+        return False
+    x = march.part("x_minus")[k : k + 1, : march.flow.n_x]
+    ends = [_after(march, t, x, pair) for pair in ((taken, then), (other, late[0]))]
+    return bool(np.abs(ends[0] - ends[1]).max() <= _SAME * (np.abs(ends).max() or 1.0))
+
+
+def _same(march: March, a: int, b: int) -> bool:
+    guards = march.flow.guards
+    return bool(guards[a].r == guards[b].r)
+
+
+def _after(march: March, t: float, x: np.ndarray, guards: tuple[int, ...]) -> np.ndarray:
+    """Return the state (1, n_x) behind the resets of guards, one after the other."""
+    flow, n = march.flow, march.flow.n_x
+    for g in guards:
+        x = march.along(flow.bundles[flow.offsets["reset"] + g], np.array([t]), x)[:, :n]
+    return x
 
 
 def _resets_differ(march: March, k: int, guards: tuple[int, int]) -> bool:
-    flow, n = march.flow, march.flow.n_x
-    t, x = march.events.head["t"][k : k + 1], march.part("x_minus")[k : k + 1, :n]
-    ends = [march.along(flow.bundles[flow.offsets["reset"] + g], t, x)[0, :n] for g in guards]
+    t, x = march.events.head["t"][k], march.part("x_minus")[k : k + 1, : march.flow.n_x]
+    ends = [_after(march, t, x, (g,)) for g in guards]
     return bool(np.abs(ends[0] - ends[1]).max() > _SAME * (np.abs(ends).max() or 1.0))
