@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import dataclasses
 import time
+import warnings
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from explorer.compiled.maps import compile_map
 from explorer.dispatch.choose import choose, numbers_of
-from explorer.errors import BadValue, suggest
+from explorer.errors import BadValue, ModelWarning, suggest
 from explorer.study import study
 from explorer.study.asked import Chosen
 from explorer.study.forcing import check_section
@@ -26,8 +28,9 @@ from explorer.study.question import Question
 from explorer.study.section import Section
 from explorer.study.sweep import check_size, usual
 from explorer.study.swept import Sweep
-from explorer.systems import System, check_system
+from explorer.systems import MapSystem, System, check_system
 from explorer.types import Numbers, Value
+from explorer.verification.landing import landed, sentence
 
 __all__ = ["OrbitDiagram", "orbit_diagram"]
 
@@ -140,6 +143,11 @@ def orbit_diagram(
     -------
     OrbitDiagram
 
+    Warns
+    -----
+    ModelWarning
+        Orbits of a map come exactly to a cycle that repels, as those of doubling do by round-off.
+
     Raises
     ------
     BadValue, BadModel, NotApplicable
@@ -195,7 +203,32 @@ def orbit_diagram(
     )
     _check_ends(question, section)
     check_size(question, cores() if continuation in ("both", "none") else 1)
-    return _diagram(question, _WAYS[continuation], stop, progress)
+    found = _diagram(question, _WAYS[continuation], stop, progress)
+    _warn_of_landing(found)
+    return found
+
+
+def _warn_of_landing(found: OrbitDiagram) -> None:
+    """Warn of values at which the orbits of a map come exactly to a cycle that repels.
+
+    With continuation all values behind one of them may stay there.
+    """
+    system, told = found.system, []
+    if not isinstance(system, MapSystem):
+        return
+    compiled = compile_map(system)
+    for way, branch in found.branches.items():
+        members = branch.question.members(0, branch.question.axes.size)
+        starts = compiled.starts(members.rho)
+        for k, x in enumerate(branch.observed.end):
+            cycle = landed(compiled, x, members.rho[k]) if np.isfinite(x).all() else None
+            if cycle is not None and not (cycle == starts[k]).all(axis=1).any():
+                told.append((way, float(branch.axes[found.by][k]), x))
+    if told:
+        way, value, x = told[0]
+        more = f" (and at {len(told) - 1} more values)" if len(told) > 1 else ""
+        words = f"At {found.by} = {value:.6g}{more} the orbit of '{system.name}' "
+        warnings.warn(f"{words}{sentence(system.coordinates, x)}", ModelWarning, stacklevel=3)
 
 
 def _check_ends(question: Question, section: Section) -> None:
