@@ -125,8 +125,7 @@ def orbit_diagram(
         By a period or by an event; of a map none, its points are its iterates.
     transient, points : int
         Of a map: how many iterates are left out, and how many are kept of each value. Of a section
-        by its period: how many periods are left out, and how many points are kept of
-        each value. Of a section by an event `transient` is a time in s or a formula of the
+        by its period: how many periods, and how many points. Of a section by an event `transient` is a time in s or a formula of the
         parameters, and `points` the most that are kept.
     t_end : float or formula, optional
         Of a section by an event: the end of a run in s, by default that of the system. In a driven
@@ -142,11 +141,7 @@ def orbit_diagram(
     Returns
     -------
     OrbitDiagram
-
-    Warns
-    -----
-    ModelWarning
-        Orbits of a map come exactly to a cycle that repels, as those of doubling do by round-off.
+        A warning tells where orbits of a map come exactly to a cycle that repels, by round-off.
 
     Raises
     ------
@@ -203,19 +198,17 @@ def orbit_diagram(
     )
     _check_ends(question, section)
     check_size(question, cores() if continuation in ("both", "none") else 1)
-    found = _diagram(question, _WAYS[continuation], stop, progress)
-    _warn_of_landing(found)
-    return found
+    return _warned(_diagram(question, _WAYS[continuation], stop, progress))
 
 
-def _warn_of_landing(found: OrbitDiagram) -> None:
+def _warned(found: OrbitDiagram) -> OrbitDiagram:
     """Warn of values at which the orbits of a map come exactly to a cycle that repels.
 
     With continuation all values behind one of them may stay there.
     """
     system, told = found.system, []
     if not isinstance(system, MapSystem):
-        return
+        return found
     compiled = compile_map(system)
     for way, branch in found.branches.items():
         members = branch.question.members(0, branch.question.axes.size)
@@ -229,6 +222,7 @@ def _warn_of_landing(found: OrbitDiagram) -> None:
         more = f" (and at {len(told) - 1} more values)" if len(told) > 1 else ""
         words = f"At {found.by} = {value:.6g}{more} the orbit of '{system.name}' "
         warnings.warn(f"{words}{sentence(system.coordinates, x)}", ModelWarning, stacklevel=3)
+    return found
 
 
 def _check_ends(question: Question, section: Section) -> None:
