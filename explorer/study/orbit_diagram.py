@@ -125,8 +125,8 @@ def orbit_diagram(
         By a period or by an event; of a map none, its points are its iterates.
     transient, points : int
         Of a map: how many iterates are left out, and how many are kept of each value. Of a section
-        by its period: how many periods, and how many points. Of a section by an event `transient` is a time in s or a formula of the
-        parameters, and `points` the most that are kept.
+        by its period: how many periods, and how many points. Of a section by an event `transient`
+        is a time in s or a formula of the parameters, and `points` the most that are kept.
     t_end : float or formula, optional
         Of a section by an event: the end of a run in s, by default that of the system. In a driven
         system it should be a whole number of periods, so that continuation keeps the phase.
