@@ -372,3 +372,31 @@ def test_a_gap_without_a_normal_where_it_closes_is_said():
     for gap in ("y*(1 + x**2)", "x**2 + y**2 - 0.01"):
         assert run(gap, ex.EventDriven()).certificate["normals"].ok, gap
         assert run(gap, ex.MoreauJean(h=1e-2)).certificate["normals"].ok, gap
+
+
+def test_an_impact_that_gives_energy_is_said_and_not_laid_on_the_step():
+    """A rod at 125 degrees: Newton's law with friction gives it kinetic energy."""
+    rod = ex.MechanicalSystem(
+        "rod", q="x y a", mass=np.diag([1, 1, 0.05]).tolist(), force=[0, "-9.81", 0],
+        params={"e": 0.9},
+    )  # fmt: skip
+    rod.contact(ex.Contact("y + cos(a)/2", e="e", mu=1.0, slip="v_x - cos(a)*v_a/2", name="tip"))
+
+    def given(a, v, e, scheme):
+        rod.start(q=[0, 1, a], v=v, t_end=0.6)
+        run = ex.simulate(rod, scheme, e=e)
+        energy = run.energy
+        return float(np.diff(energy).max() / energy.max()), run
+
+    rng = np.random.default_rng(3)
+    starts = [(np.pi + rng.uniform(-1.2, 1.2), rng.uniform(-4, 4, 3).tolist()) for _ in range(12)]
+    part, a, v = max((given(a, v, 0.9, ex.EventDriven())[0], a, v) for a, v in starts)
+    assert part > 0.01
+    run = given(a, v, 0.9, ex.EventDriven())[1]
+    assert "The impact of 'tip' at" in run.outcome
+    check = run.certificate["impact energy"]
+    hit = max(run.events, key=lambda event: event.energy)
+    assert check.value >= hit.energy / run.kinetic[hit.row - 1] * (1 - 1e-9) > 0.01
+    assert "Impacts give the motion" in given(a, v, 0.9, ex.MoreauJean(h=1e-3))[1].outcome
+    for scheme in (ex.EventDriven(), ex.MoreauJean(h=1e-3)):
+        assert "give" not in given(a, v, 0.0, scheme)[1].outcome
