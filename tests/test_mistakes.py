@@ -150,3 +150,11 @@ def test_functions_of_numpy_refuse_formulas_in_a_sentence():
     assert np.float64(2) * q == 2.0 * q  # arithmetic is as it was
     assert (np.array([1.0, 2.0]) * q).tolist() == [1.0 * q, 2.0 * q]
     assert np.array([[1, 2]]) @ np.array([q, sp.Integer(3)]) == q + 6
+
+
+@pytest.mark.parametrize("model", [5, 0.5, ["bouncing_ball"]])
+def test_a_panel_of_models_refuses_what_is_none(model):
+    with pytest.raises(ex.BadValue, match="is not a system"):
+        ex.gallery(model)
+    with pytest.raises(ex.BadValue, match="is not a system"):
+        ex.write_model(model)
