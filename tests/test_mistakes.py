@@ -158,3 +158,15 @@ def test_a_panel_of_models_refuses_what_is_none(model):
         ex.gallery(model)
     with pytest.raises(ex.BadValue, match="is not a system"):
         ex.write_model(model)
+
+
+def test_a_contact_with_a_law_of_velocities_needs_no_restitution():
+    ball = ex.MechanicalSystem("ball", q="x y", force=[0, "-9.81"])
+    ball.contact(ex.Contact("y", reset={"y": "-v_y/2"}))
+    ball.start(q=[0, 1], v=[1, 0], t_end=1)
+    run = ex.simulate(ball, ex.EventDriven())
+    assert not run.cautions
+    assert run.events[0].gap_dot_plus == pytest.approx(-0.5 * run.events[0].gap_dot_minus)
+    for law in (5, "v_y", ("y",), [("y", 1)]):
+        with pytest.raises(ex.BadValue, match=r"The reset of 'contact 1' must be a dict"):
+            ex.MechanicalSystem("b", q="y", contacts=[ex.Contact("y", reset=law)])
