@@ -35,6 +35,8 @@ from explorer.types import Names, Numbers, Reals, Value
 
 __all__ = ["Fit", "fit"]
 
+_EPS = float(np.finfo(float).eps)  # a smaller tolerance nothing reaches
+
 
 @dataclass(repr=False)
 class Fit:
@@ -222,6 +224,8 @@ def fit(
     if observe is None:
         observe = [s.name for s in question.cost.flow.states][: data.shape[1]]
     search, max_iter = Search.of(question, bounds, options.start), options.max_iter
+    if max_iter < 1:
+        raise BadValue(f"max_iter = {max_iter} must be at least 1: the start is a run too.")
     observed = Observed(search, observe)
     _check_data(data, observed, len(question.wrt))
     wide = _checked_scale(loss, scale, sigma)
@@ -258,6 +262,8 @@ def _check_data(data: np.ndarray, observed: Observed, p: int) -> None:
             f"The data have {data.shape[1]} columns, but {len(observed.formulas)} observed "
             f"quantities are named: {', '.join(map(str, observed.formulas))}."
         )
+    if not p:
+        raise BadValue("Nothing is fitted: name parameters or states in wrt, such as wrt=('e',).")
     if (m := int(np.isfinite(data).sum())) < p:
         raise BadValue(f"{m} numbers cannot determine {p} parameters.")
 
@@ -277,8 +283,8 @@ def _search(
             x_scale=search.scale,
             loss=model.loss,
             f_scale=model.scale,
-            xtol=tol,
-            ftol=tol,
+            xtol=max(tol, _EPS),
+            ftol=max(tol, _EPS),
             gtol=1e-15,
             max_nfev=max_iter,
         )
