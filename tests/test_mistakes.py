@@ -170,3 +170,26 @@ def test_a_contact_with_a_law_of_velocities_needs_no_restitution():
     for law in (5, "v_y", ("y",), [("y", 1)]):
         with pytest.raises(ex.BadValue, match=r"The reset of 'contact 1' must be a dict"):
             ex.MechanicalSystem("b", q="y", contacts=[ex.Contact("y", reset=law)])
+
+
+@pytest.mark.parametrize(("ask", "wrong"), [
+    (ex.study.lyapunov, {"x0": "a"}), (ex.study.lyapunov, {"x0": [float("nan")]}),
+    (ex.study.lyapunov, {"iterates": float("nan")}), (ex.study.orbit_diagram, {"points": "a"}),
+    (ex.study.orbit_diagram, {"points": float("nan")}), (ex.study.orbit_diagram, {"transient": float("inf")}),
+    (ex.study.continuation, {"guess": "a"}), (ex.study.continuation, {"guess": [None]}),
+])  # fmt: skip
+def test_studies_of_maps_refuse_what_is_no_number(ask, wrong):
+    tent = models["tent_map"]()
+    usual = {
+        ex.study.orbit_diagram: {"over": {"mu": [1.2, 1.3]}},
+        ex.study.continuation: {"parameter": "mu", "over": (0.5, 0.9)},
+    }
+    with pytest.raises(ex.BadValue):
+        ask(tent, **usual.get(ask, {}) | wrong)
+
+
+@pytest.mark.parametrize("tol", [-1, 0, 1.0, "a"])
+def test_a_cycle_needs_a_tolerance_that_its_start_does_not_meet(tol):
+    """tol = 1e30 called the start a stable cycle."""
+    with pytest.raises(ex.BadValue, match="tol"):
+        ex.study.limit_cycle(models["impact_oscillator"](), period="2*pi/omega", tol=tol)

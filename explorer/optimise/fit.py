@@ -35,8 +35,6 @@ from explorer.types import Names, Numbers, Reals, Value
 
 __all__ = ["Fit", "fit"]
 
-_EPS = float(np.finfo(float).eps)  # a smaller tolerance nothing reaches
-
 
 @dataclass(repr=False)
 class Fit:
@@ -224,8 +222,6 @@ def fit(
     if observe is None:
         observe = [s.name for s in question.cost.flow.states][: data.shape[1]]
     search, max_iter = Search.of(question, bounds, options.start), options.max_iter
-    if max_iter < 1:
-        raise BadValue(f"max_iter = {max_iter} must be at least 1: the start is a run too.")
     observed = Observed(search, observe)
     _check_data(data, observed, len(question.wrt))
     wide = _checked_scale(loss, scale, sigma)
@@ -262,9 +258,7 @@ def _check_data(data: np.ndarray, observed: Observed, p: int) -> None:
             f"The data have {data.shape[1]} columns, but {len(observed.formulas)} observed "
             f"quantities are named: {', '.join(map(str, observed.formulas))}."
         )
-    if not p:
-        raise BadValue("Nothing is fitted: name parameters or states in wrt, such as wrt=('e',).")
-    if (m := int(np.isfinite(data).sum())) < p:
+    if (m := int(np.isfinite(data).sum())) < p or not p:
         raise BadValue(f"{m} numbers cannot determine {p} parameters.")
 
 
@@ -283,10 +277,10 @@ def _search(
             x_scale=search.scale,
             loss=model.loss,
             f_scale=model.scale,
-            xtol=max(tol, _EPS),
-            ftol=max(tol, _EPS),
+            xtol=max(tol, 1e-15),
+            ftol=max(tol, 1e-15),
             gtol=1e-15,
-            max_nfev=max_iter,
+            max_nfev=max(max_iter, 1),
         )
     except ExplorerError as error:
         if first:

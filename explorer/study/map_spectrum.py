@@ -16,6 +16,7 @@ import numpy as np
 from explorer.compiled.maps import CompiledMap, compile_map
 from explorer.dispatch.choose import choose, numbers_of
 from explorer.errors import BadValue, ModelWarning
+from explorer.parameters import vector
 from explorer.schemes.iteration import Iteration
 from explorer.study import study
 from explorer.study.asked import Chosen
@@ -68,7 +69,7 @@ def map_spectrum(
     count, left_out = whole(iterates, "iterates", BATCHES), whole(transient, "transient", 0)
     values = numbers_of(system, chosen, given)
     compiled = compile_map(system)
-    start = None if x0 is None else np.atleast_1d(np.array(x0, float))
+    start = None if x0 is None else np.array(vector(x0, "x0"))
     if start is not None and len(start) != system.n:
         raise BadValue(f"x0 needs {system.n} numbers, but {len(start)} given.")
     begin = chosen.begin(compiled, values, start)

@@ -21,6 +21,7 @@ from explorer.dispatch.choose import choose, numbers_of
 from explorer.errors import BadValue, ModelWarning, suggest
 from explorer.study import study
 from explorer.study.asked import Chosen
+from explorer.study.exponents import whole
 from explorer.study.forcing import check_section
 from explorer.study.over import Axes, Axis, Over
 from explorer.study.parts import Stop, blank, cores, run_chain, run_parts
@@ -168,13 +169,9 @@ def orbit_diagram(
             f"continuation = {continuation!r} must be one of {', '.join(_WAYS)}."
             f"{suggest(continuation, _WAYS)}"
         )
-    if isinstance(points, bool) or points != int(points) or points < 1:
-        raise BadValue(f"points = {points!r} must be a whole number from 1.")
+    points = whole(points, "points", 1)
     if section.period is not None:
-        if isinstance(transient, bool | str) or transient != int(transient) or transient < 0:
-            raise BadValue(
-                f"transient = {transient!r} must be a whole number of periods of the section."
-            )
+        transient = whole(transient, "transient, in periods of the section,", 0)
         if t_end is not None:
             raise BadValue("t_end follows from transient and points, which count periods.")
         t_end, transient = (
