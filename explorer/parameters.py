@@ -10,7 +10,7 @@ import functools
 import math
 import numbers
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from explorer.arguments import Checked
@@ -27,6 +27,7 @@ __all__ = [
     "number",
     "param_of",
     "roomy",
+    "vector",
 ]
 
 T = TypeVar("T")
@@ -247,6 +248,18 @@ def number(value: object, what: str, unit: str = "", *, positive: bool = False) 
     if positive and result <= 0:
         raise BadValue(f"{what} = {result:g} must be greater than zero.")
     return result
+
+
+def vector(values: object, what: str) -> list[float]:
+    """Return one number, or a sequence of them, as finite floats.
+
+    >>> vector([1, "1/4"], "x0")
+    [1.0, 0.25]
+    """
+    several = isinstance(values, Iterable) and not isinstance(values, str)
+    if several and getattr(values, "ndim", 1) > 0:
+        return [number(x, what) for x in values]  # type: ignore[attr-defined]
+    return [number(values, what)]
 
 
 def roomy(least: float) -> float:

@@ -327,3 +327,76 @@ def test_a_constraint_that_holds_a_direction_at_rest_is_measured_beside_the_moti
     assert run.certificate.ok
     run = ex.simulate(rail, ex.EventDriven(formulation="penalty", alpha=1e3))
     assert any("is violated by" in words for words in run.cautions)
+
+
+def losing_mass(**options):
+    system = ex.MechanicalSystem("loses mass", q="x", mass=[["1 - x"]], force=["0"], **options)
+    system.start(q=[0], v=[1], t_end=2)
+    return system
+
+
+FESD = ex.FESD(h=0.01)
+
+
+@pytest.mark.parametrize(
+    "scheme", [ex.EventDriven(), ex.Newmark(h=0.01), ex.GeneralizedAlpha(h=0.01), FESD]
+)
+def test_a_mass_that_is_lost_on_the_way_is_said(scheme):
+    system = losing_mass(**{"contacts": [ex.Contact("x + 1", e=0)]} if scheme == FESD else {})
+    run = ex.simulate(system, scheme, throw=False)
+    assert not run.status.ok or "indefinite at t = 1" in run.outcome
+    assert ex.simulate(system, scheme, t_end=0.5).certificate["mass matrix"].ok
+
+
+def test_with_constraints_the_mass_of_free_directions_counts():
+    system = ex.MechanicalSystem(
+        "bound", q="x y", mass=[["3/2 - x**2", 0], [0, 0]], force=[0, 0], constraints=["x - y"]
+    )
+    system.start(q=[1, 1], v=[0.2, 0.2], t_end=1.0)  # y has no mass, and needs none
+    assert ex.simulate(system).certificate["mass matrix"].ok
+    system.start(q=[1, 1], v=[2, 2], t_end=1.0)
+    assert "indefinite at t = 0.1" in ex.simulate(system, throw=False).outcome
+
+
+def test_a_gap_without_a_normal_where_it_closes_is_said():
+    def run(gap, scheme):
+        system = ex.MechanicalSystem("b", q="x y", contacts=[ex.Contact(gap, e=0.5)])
+        system.start(q=[1, 1], v=[-1, -1], t_end=2)
+        return ex.simulate(system, scheme, throw=False)
+
+    for gap in ("y**2", "sqrt(x**2 + y**2)"):  # passed through
+        assert "no normal" in run(gap, ex.EventDriven()).outcome, gap
+        assert "no normal" in run(gap, ex.NonsmoothGeneralizedAlpha(h=3e-2)).outcome, gap
+    for scheme in (ex.MoreauJean(h=1e-3), ex.NonsmoothGeneralizedAlpha(h=1e-3)):  # hit, at a zero
+        assert "no normal" in run("x**2 + y**2", scheme).outcome
+    for gap in ("y*(1 + x**2)", "x**2 + y**2 - 0.01"):
+        assert run(gap, ex.EventDriven()).certificate["normals"].ok, gap
+        assert run(gap, ex.MoreauJean(h=1e-2)).certificate["normals"].ok, gap
+
+
+def test_an_impact_that_gives_energy_is_said_and_not_laid_on_the_step():
+    """A rod at 125 degrees: Newton's law with friction gives it kinetic energy."""
+    rod = ex.MechanicalSystem(
+        "rod", q="x y a", mass=np.diag([1, 1, 0.05]).tolist(), force=[0, "-9.81", 0],
+        params={"e": 0.9},
+    )  # fmt: skip
+    rod.contact(ex.Contact("y + cos(a)/2", e="e", mu=1.0, slip="v_x - cos(a)*v_a/2", name="tip"))
+
+    def given(a, v, e, scheme):
+        rod.start(q=[0, 1, a], v=v, t_end=0.6)
+        run = ex.simulate(rod, scheme, e=e)
+        energy = run.energy
+        return float(np.diff(energy).max() / energy.max()), run
+
+    rng = np.random.default_rng(3)
+    starts = [(np.pi + rng.uniform(-1.2, 1.2), rng.uniform(-4, 4, 3).tolist()) for _ in range(12)]
+    part, a, v = max((given(a, v, 0.9, ex.EventDriven())[0], a, v) for a, v in starts)
+    assert part > 0.01
+    run = given(a, v, 0.9, ex.EventDriven())[1]
+    assert "The impact of 'tip' at" in run.outcome
+    check = run.certificate["impact energy"]
+    hit = max(run.events, key=lambda event: event.energy)
+    assert check.value >= hit.energy / run.kinetic[hit.row - 1] * (1 - 1e-9) > 0.01
+    assert "Impacts give the motion" in given(a, v, 0.9, ex.MoreauJean(h=1e-3))[1].outcome
+    for scheme in (ex.EventDriven(), ex.MoreauJean(h=1e-3)):
+        assert "give" not in given(a, v, 0.0, scheme)[1].outcome

@@ -7,6 +7,7 @@ import pytest
 from loops import for_each
 from plain import plain
 
+import explorer as ex
 from explorer.kernels.model.structures import COMPLIANCE, GAP, Bundles, Rows
 
 law = plain("time_stepping.compliant_contact")
@@ -127,3 +128,21 @@ def test_the_residual_of_the_condition_is_its_definition(seed):
                 np.testing.assert_allclose(case.compliance.val, tangent[case.near], rtol=1e-12)
             point = case.compliance.point.copy()
     assert law.broken(case.bundles, case.compliance, 0.0, act, 0, h, ht, P, D) == 0.0
+
+
+@pytest.mark.parametrize("theta", [0.5, 1.0])
+def test_a_soft_floor_at_small_steps_has_no_false_caution(theta):
+    """h is a difference of two times: what it loses by that, 1e-12 of it, is no residual."""
+    h, C = 1e-4, 1e-3
+    soft = ex.MechanicalSystem("soft", q="y", mass=[[2]], force=["-2*9.81"])
+    soft.contact(ex.Contact("y", e=0, compliance=C))
+    soft.start(q=[0.1], v=[0], t_end=1)
+    run = ex.simulate(soft, ex.MoreauJean(h=h, theta=theta))
+    q, v, rows = 0.1, 0.0, [0.1]
+    for _ in range(len(run.t) - 1):
+        free = v - h * 9.81
+        p = max(0.0, -(q + h * (theta * free + (1 - theta) * v)) / (C / h + h * theta / 2))
+        q, v = q + h * (theta * (free + p / 2) + (1 - theta) * v), free + p / 2
+        rows.append(q)
+    np.testing.assert_allclose(run.q[:, 0], rows, atol=1e-13)
+    assert not run.cautions

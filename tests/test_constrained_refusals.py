@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 from loops import for_each
@@ -130,3 +132,19 @@ def test_a_mechanism_at_rest_is_not_told_to_lose_its_energy():
     run = ex.simulate(ex.models.double_pendulum_stop(), RUN, t_end=2.0, **rest)
     assert run.certificate.ok
     assert np.abs(run.lam_phi).max() > 100
+
+
+def test_a_difference_that_leaves_a_constraint_at_the_start_says_what_to_do():
+    rod = ex.MechanicalSystem("rod", q="x y", params={"L": 1.0}, force=[0, -9.81])
+    rod.constraint("x**2 + y**2 - L**2")
+    answers = []
+    for start in ({"q": [1, 0]}, {"q": ["L", 0]}, {"q": [1, 0], "assemble": True}):
+        rod.start(**start, t_end=1)
+        ask = functools.partial(ex.sensitivity, rod, ex.EventDriven(), ("L",), {"w": "y"})
+        if start == {"q": [1, 0]}:
+            words = r"a run at L = [\d.]+, which cannot begin: .* write it as a formula of 'L'"
+            with pytest.raises(ex.BadModel, match=words):
+                ask(method="finite_difference")
+            continue
+        answers += [ask(method=m).cost_gradient[0] for m in ("finite_difference", "direct")]
+    assert answers == pytest.approx([answers[-1]] * 4, rel=1e-6)

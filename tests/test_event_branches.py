@@ -11,6 +11,7 @@ from explorer.codes import EVENT_CAP, SINGULAR, SUCCESS
 from explorer.kernels.event_driven.initial_state import UNMADE
 
 clashing, impacts = plain("event_driven.contradiction"), plain("event_driven.contact_impact")
+settling = plain("event_driven.settle")
 law, breaking = plain("event_driven.velocity_reset"), plain("event_driven.input_break")
 arming, changing = plain("event_driven.arm_guards"), plain("event_driven.change_constraints")
 FAILS, FREE = 77, impacts.FREE  # a status; a tangent
@@ -49,7 +50,7 @@ def test_contacts_that_touch_and_rest_are_settled(monkeypatch, seed):
     rng, n, nc, count, band, slow = np.random.default_rng(seed), 3, 4, 8, 1e-6, 1e-3
     G, gamma, free = rng.normal(size=(count, n)), rng.normal(size=count), rng.normal(size=n)
     gaps = np.array([0.0, 2e-6, 1e-6, 0.0])
-    held = impacts.HELD_BEFORE * slow
+    held = settling.HELD_BEFORE * slow
     speed = np.array([1e-3, 0.0, -0.9 * held, 1.1 * held, 5 * held, -5 * held, 1e-3, -1e-3])
     out = np.concatenate([gaps, np.full(2 * count - nc, np.nan), G.ravel(), gamma])
     rows = [space(speed=s, prior=p) for s, p in zip(speed, [0, 0, 1, 1, 0, 0, 0, 0], strict=True)]
@@ -67,18 +68,18 @@ def test_contacts_that_touch_and_rest_are_settled(monkeypatch, seed):
         return FAILS
 
     opened = []
-    put(monkeypatch, impacts.settle, speeds=lambda *_: None, delassus=delassus, coulomb=coulomb,
-        open_all=opened.append)  # fmt: skip
-    assert impacts.settle(problem, contacts, band, slow, still, 0) == FAILS
+    put(monkeypatch, settling.settle, speeds=lambda *_: None, open_all=opened.append)
+    put(monkeypatch, settling.hold_or_part, delassus=delassus, coulomb=coulomb)
+    assert settling.settle(problem, contacts, band, slow, still, 0) == FAILS
     assert told == [[0, 2], (2, 6, True)]
     assert opened == [problem]
     np.testing.assert_allclose(contacts.w[:6], (G @ free + gamma)[act[:6]], rtol=1e-12)
     slides = [FREE if c in (6, 7, still) else 1 if speed[c] > 0 else -1 for c in act[2:6]]
     assert contacts.sigma[2:6].tolist() == slides
-    put(monkeypatch, impacts.settle, delassus=lambda *_: -1)
-    assert impacts.settle(problem, contacts, band, slow, still, 0) == SINGULAR
+    put(monkeypatch, settling.hold_or_part, delassus=lambda *_: -1)
+    assert settling.settle(problem, contacts, band, slow, still, 0) == SINGULAR
     out[:nc] = 1.0
-    assert impacts.settle(problem, contacts, band, slow, still, 0) == SUCCESS
+    assert settling.settle(problem, contacts, band, slow, still, 0) == SUCCESS
 
 
 @for_each(("mechanical", "fire", "told"), [

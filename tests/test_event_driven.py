@@ -481,3 +481,38 @@ def test_parameters_without_a_mass_matrix_are_refused(mass):
     for m, kind in ((-2.0, "indefinite"), (0.0 if n == 1 else 1.0, "singular")):
         with pytest.raises(ex.BadModel, match=f"mass matrix of 'm' is {kind} for these parameters"):
             ex.simulate(system, ex.EventDriven(), m=m)
+
+
+def held_body(force, *others):
+    contacts = [ex.Contact("y", e=0.5, name="below"), *others]
+    system = ex.MechanicalSystem("held", q="x y", force=["-x", force], contacts=contacts)
+    system.start(q=[1, 0], v=[0, 0], t_end=3)
+    return system
+
+
+@pytest.mark.parametrize("force", ["-sin(t)", "-t**2"])
+def test_a_contact_on_which_a_force_begins_to_press_has_no_impacts(force):
+    run = ex.simulate(held_body(force), ex.EventDriven())
+    assert not run.events
+    assert not run.cautions
+    assert not run.q[:, 1].any()
+
+
+@pytest.mark.parametrize(("force", "ends"), [
+    ("-9.81*cos(3*t)", [np.pi / 6, np.pi / 2, 5 * np.pi / 6]), ("-x", [np.pi / 2]), ("sin(t)", []),
+])  # fmt: skip
+def test_of_two_contacts_that_hold_a_body_one_takes_over_where_the_other_lets_go(force, ends):
+    run = ex.simulate(held_body(force, ex.Contact("-y", e=0.5, name="above")), ex.EventDriven())
+    assert [event.kind for event in run.events] == ["released"] * len(ends)
+    assert [event.t for event in run.events] == pytest.approx(ends)
+    assert not run.cautions
+    assert not run.q[:, 1].any()
+    pushes = run.lam[:, 0] - run.lam[:, 1]  # together they are what the force asks for
+    wanted = {"-x": run.q[:, 0], "sin(t)": -np.sin(run.t)}.get(force, 9.81 * np.cos(3 * run.t))
+    np.testing.assert_allclose(pushes, wanted, atol=1e-9)
+
+
+def test_a_run_through_time_freezing_that_cannot_begin_is_a_status():
+    system = held_body("sin(t)", ex.Contact("-y", e=0.5, name="above"))
+    run = ex.simulate(system, ex.FESD(h=1e-2), throw=False)
+    assert run.status.name == "no_active_set"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -424,3 +426,23 @@ def test_a_search_says_that_its_gradient_is_directional():
     assert best.trust.directional == (pytest.approx(np.sqrt(2 / 9.81)),)
     assert not best.success
     assert "'tilt' decides which comes first" in best.message
+
+
+@pytest.mark.parametrize(("wrong", "words"), [
+    ({"tol": -1}, "tol = -1 must be greater than zero"), ({"tol": 0}, "tol"), ({"tol": "a"}, "tol"),
+    ({"max_iter": -1}, "max_iter = -1 must be a whole number from 0"), ({"max_iter": 1.5}, "max_iter"),
+    ({"wrt": ()}, "2 numbers cannot determine 0 parameters"), ({"observe": 5}, None),
+])  # fmt: skip
+def test_a_search_that_cannot_end_where_it_should_is_refused(wrong, words):
+    """tol = -1 ended the first step of a fit as converged; 0 iterations an error of SciPy."""
+    ball = ex.models.bouncing_ball()
+    asked = {"observe": "y", "wrt": ("e",)} | wrong
+    if words is None:  # a number is a formula that no parameter moves
+        with contextlib.suppress(ex.BadValue):
+            ex.fit(ball, [0.5, 1.0], [0.1, 0.2], **asked)
+        return
+    with pytest.raises(ex.BadValue, match=words):
+        ex.fit(ball, [0.5, 1.0], [0.1, 0.2], **asked)
+    if "tol" in wrong:
+        with pytest.raises(ex.BadValue, match=words):
+            ex.minimize(ball, {"w": "y"}, ("e",), **wrong)

@@ -85,7 +85,7 @@ def changed(run, **arrays):
 def test_guards_and_resets_of_a_hybrid_system_are_checked():
     run = clock()
     assert {c.name for c in run.certificate} == {
-        "flow", "flow of a step", "guards", "resets", "guards passed over",
+        "flow", "flow of a step", "guards", "resets", "determinism", "guards passed over",
     }  # fmt: skip
     assert run.certificate.ok
     assert not run.cautions

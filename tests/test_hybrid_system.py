@@ -251,3 +251,39 @@ def test_declarations_are_frozen():
         room.guards[0].direction = 0
     with pytest.raises(dataclasses.FrozenInstanceError):
         room.modes[0].name = "x"
+
+
+def test_two_guards_at_one_state_are_said():
+    modes = {"a": ["1"], "b": ["-1"], "c": ["2"], "d": ["0"]}
+    guards = [
+        {"mode": "d", "r": "t - 1", "direction": 1, "to": "a", "reset": ["x + jump"]},
+        {"mode": "a", "r": "x - 1", "direction": 1, "to": "b"},
+        {"mode": "a", "r": "2*x - top", "direction": 1, "to": "c"},
+    ]
+    system = ex.HybridSystem(
+        "two guards", x="x", params={"jump": 0.0, "top": 2.0}, modes=modes, guards=guards
+    )
+    system.start(x=[0], mode="a", t_end=3)
+    said = ex.simulate(system).outcome
+    assert "both 'guard 2' and 'guard 3' fire" in said or "both 'guard 3' and 'guard 2'" in said
+    assert ex.simulate(system, top=2.001).certificate["determinism"].ok
+    beyond = ex.simulate(system, mode0="d", jump=2.0)  # carried beyond both
+    assert "both 'guard 2' and 'guard 3' fire" in beyond.outcome
+    assert ex.simulate(system, mode0="d", jump=2.0, top=5.0).certificate["determinism"].ok
+
+
+def test_parts_that_switch_on_their_own_may_do_so_together():
+    """Two thermostats in step: one switches, then the other, in either order."""
+    modes = {"oo": ["1", "1"], "ox": ["1", "-1"], "xo": ["-1", "1"], "xx": ["-1", "-1"]}
+    guards = []
+    for mode in modes:
+        for k, x in enumerate("pq"):
+            on = mode[k] == "o"
+            to = mode[:k] + "ox"[on] + mode[k + 1 :]
+            r, direction = (f"{x} - 1", 1) if on else (x, -1)
+            guards.append({"mode": mode, "r": r, "direction": direction, "to": to})
+    system = ex.HybridSystem("two thermostats", x="p q", modes=modes, guards=guards)
+    system.start(x=[0.5, 0.5], mode="oo", t_end=3)
+    run = ex.simulate(system)
+    assert len(run.events) == 6
+    assert not run.cautions

@@ -553,3 +553,23 @@ def test_a_panel_of_a_map_speaks_of_iterates():
     with pytest.raises(ex.BadValue, match="escaped"):
         panel.session.set(mu=2.2)
     assert panel.session.status.ok
+
+
+def test_an_orbit_that_lands_on_a_cycle_that_repels_is_said():
+    """Doubling loses a binary digit at each iterate: all orbits end at 0, which is no attractor."""
+    own = ex.MapSystem("own tent", x="x", params={"mu": 2.0}, f=["mu*min(x, 1 - x)"])
+    own.start(x=[0.1234], t_end=200)
+    assert "comes exactly to x = 0, a cycle that repels" in ex.simulate(own).outcome
+    for fine in ({"mu": 1.9}, {"x0": [0.0]}, {"mu": 0.9}, {"t_end": 20}):
+        assert not ex.simulate(own, **fine).cautions, fine
+    over = {"mu": np.array([1.9, 1.95, 2.0])}
+    with pytest.warns(
+        ex.errors.ModelWarning, match=r"At mu = 2 the orbit of 'own tent' comes exactly"
+    ):
+        ex.study.orbit_diagram(own, over=over)
+    with pytest.warns(ex.errors.ModelWarning, match="comes exactly to x = 0"):
+        ex.study.lyapunov(own, iterates=1000)
+    ex.study.lyapunov(own, iterates=1000, x0=0.0)  # that of the fixed point, asked for
+    pair = ex.MapSystem("a saddle", x="x y", f=["x/2", "2*y"])  # y = 0 stays, and is no round-off
+    pair.start(x=[1.0, 0.0], t_end=1200)
+    assert not ex.simulate(pair).cautions

@@ -238,3 +238,14 @@ def test_contacts_and_constraints_on_what_has_no_mass_are_refused():
         ex.study.modes(ex.LinearMechanicalSystem("loose", M, [[1, 0], [0, 0]]))
     with pytest.raises(NotApplicable):
         ex.study.modes(ex.LinearMechanicalSystem("touch", M, K, J=[[0, 1]]))
+
+
+@pytest.mark.parametrize("scheme", [ex.Newmark(h=1e-3), ex.GeneralizedAlpha(h=1e-3)])
+def test_the_only_coordinate_may_lose_its_mass_by_a_parameter(scheme):
+    """x + x' = sin t from 1: x = 3/2 exp(-t) + (sin t - cos t) / 2."""
+    system = ex.MechanicalSystem("one", q="x", params={"m": 1.0}, mass=[["m"]])
+    system.force = ["sin(t) - x - v_x"]
+    system.start(q=[1], t_end=1)
+    run = ex.simulate(system, scheme, m=0.0)
+    truth = 1.5 * np.exp(-run.t) + 0.5 * (np.sin(run.t) - np.cos(run.t))
+    np.testing.assert_allclose(run.q[:, 0], truth, atol=1e-6)

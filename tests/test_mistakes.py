@@ -150,3 +150,46 @@ def test_functions_of_numpy_refuse_formulas_in_a_sentence():
     assert np.float64(2) * q == 2.0 * q  # arithmetic is as it was
     assert (np.array([1.0, 2.0]) * q).tolist() == [1.0 * q, 2.0 * q]
     assert np.array([[1, 2]]) @ np.array([q, sp.Integer(3)]) == q + 6
+
+
+@pytest.mark.parametrize("model", [5, 0.5, ["bouncing_ball"]])
+def test_a_panel_of_models_refuses_what_is_none(model):
+    with pytest.raises(ex.BadValue, match="is not a system"):
+        ex.gallery(model)
+    with pytest.raises(ex.BadValue, match="is not a system"):
+        ex.write_model(model)
+
+
+def test_a_contact_with_a_law_of_velocities_needs_no_restitution():
+    ball = ex.MechanicalSystem("ball", q="x y", force=[0, "-9.81"])
+    ball.contact(ex.Contact("y", reset={"y": "-v_y/2"}))
+    ball.start(q=[0, 1], v=[1, 0], t_end=1)
+    run = ex.simulate(ball, ex.EventDriven())
+    assert not run.cautions
+    assert run.events[0].gap_dot_plus == pytest.approx(-0.5 * run.events[0].gap_dot_minus)
+    for law in (5, "v_y", ("y",), [("y", 1)]):
+        with pytest.raises(ex.BadValue, match=r"The reset of 'contact 1' must be a dict"):
+            ex.MechanicalSystem("b", q="y", contacts=[ex.Contact("y", reset=law)])
+
+
+@pytest.mark.parametrize(("ask", "wrong"), [
+    (ex.study.lyapunov, {"x0": "a"}), (ex.study.lyapunov, {"x0": [float("nan")]}),
+    (ex.study.lyapunov, {"iterates": float("nan")}), (ex.study.orbit_diagram, {"points": "a"}),
+    (ex.study.orbit_diagram, {"points": float("nan")}), (ex.study.orbit_diagram, {"transient": float("inf")}),
+    (ex.study.continuation, {"guess": "a"}), (ex.study.continuation, {"guess": [None]}),
+])  # fmt: skip
+def test_studies_of_maps_refuse_what_is_no_number(ask, wrong):
+    tent = models["tent_map"]()
+    usual = {
+        ex.study.orbit_diagram: {"over": {"mu": [1.2, 1.3]}},
+        ex.study.continuation: {"parameter": "mu", "over": (0.5, 0.9)},
+    }
+    with pytest.raises(ex.BadValue):
+        ask(tent, **usual.get(ask, {}) | wrong)
+
+
+@pytest.mark.parametrize("tol", [-1, 0, 1.0, "a"])
+def test_a_cycle_needs_a_tolerance_that_its_start_does_not_meet(tol):
+    """tol = 1e30 called the start a stable cycle."""
+    with pytest.raises(ex.BadValue, match="tol"):
+        ex.study.limit_cycle(models["impact_oscillator"](), period="2*pi/omega", tol=tol)

@@ -133,3 +133,30 @@ def test_a_pile_of_rough_discs_is_solved_for():
     run = ex.simulate(ex.models.disc_pile(60), mu=0.9, t_end=1.3)
     assert run.residuals[:, 0].max() < 4e-3 * np.abs(run.gap_dot).max()
     assert (np.abs(run.p_t) <= 0.9 * run.p + 1e-12).all()
+
+
+def test_feet_that_share_a_force_anew_have_no_events_of_friction():
+    """A box on three feet under 5 sin(2 t): slips, sticks and turns once, at the times of one foot."""
+
+    def events(feet, force, v):
+        system = ex.MechanicalSystem("box", q="x y a", mass=np.diag([1, 1, 0.2]).tolist())
+        system.force = [force, "-9.81", 0]
+        for k, u in enumerate(np.linspace(-0.5, 0.5, feet)):
+            slip = f"v_x + 0.2*v_a - {u}*sin(a)*v_a"
+            gap = f"y + {u}*sin(a) - 0.2*(1 - cos(a))"
+            system.contact(ex.Contact(gap, e=0, mu=0.3, slip=slip, name=f"foot {k}"))
+        system.start(q=[0, 0, 0], v=[v, 0, 0], t_end=4)
+        run = ex.simulate(system, ex.EventDriven())
+        assert len(run.event_rows) >= len(run.events)  # where forces jump, curves are open
+        return [(e.kind, round(e.t, 6)) for e in run.events]
+
+    def one_foot(force, v):
+        system = ex.MechanicalSystem("foot", q="x y", force=[force, "-9.81"])
+        system.contact(ex.Contact("y", e=0, mu=0.3, slip="v_x"))
+        system.start(q=[0, 0], v=[v, 0], t_end=4)
+        return [(e.kind, round(e.t, 6)) for e in ex.simulate(system, ex.EventDriven()).events]
+
+    for force, v in (("5*sin(2*t)", 0.0), ("-2 - 2*cos(3*t)", 1.0)):
+        truth = one_foot(force, v)
+        assert {kind for kind, _ in truth} >= {"slips", "sticks"}
+        assert [events(feet, force, v) for feet in (2, 3)] == [truth, truth]

@@ -578,3 +578,12 @@ def test_what_a_scheme_records_is_saved_whatever_its_name(tmp_path):
     with pytest.raises(AttributeError, match="no 'active'") as refused:
         _ = run.active
     assert "mean 'active'" not in str(refused.value)
+
+
+@pytest.mark.parametrize("path", [5, None, 1.5])
+def test_a_file_has_a_path(path):
+    run = ex.simulate(ex.models.bouncing_ball())
+    with pytest.raises(ex.BadValue, match="is no path of a file"):
+        run.save(path)
+    with pytest.raises(ex.BadValue, match="is no path of a file"):
+        ex.load(path)

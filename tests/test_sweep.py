@@ -428,3 +428,14 @@ def test_other_systems_are_observed_alike(name, settings):
     refused = np.where(found.observed.code < 0, -1, found.observed.code)
     t = np.where(found.ok, found.observed.t, slow.t)
     same(found.observed._replace(code=refused, t=t), slow)
+
+
+def test_parameters_without_a_mass_are_refused_by_members_too():
+    system = ex.MechanicalSystem("m", q="x", params={"m": 1.0}, mass=[["m"]], force=["-x"])
+    system.contact(ex.Contact("x + 0.5", e=0.5, name="stop"))
+    system.start(q=[1], v=[0], t_end=4)
+    found = ex.study.sweep(system, ex.EventDriven(), over={"m": [-1.0, 0.0, 1.0]})
+    assert found.status.tolist() == ["refused", "refused", "success"]
+    assert np.isnan(found.end[:2]).all()
+    one = ex.simulate(system, ex.EventDriven())
+    assert found.end[2].tolist() == one.x[-1].tolist()

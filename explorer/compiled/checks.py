@@ -18,7 +18,7 @@ from explorer.types import Matrix, Reals, is_sparse
 
 __all__ = [
     "check_constraints", "check_friction", "check_inertia", "check_mass", "check_start", "improper",
-    "short",
+    "refused_inertia", "short",
 ]  # fmt: skip
 
 
@@ -90,19 +90,38 @@ def check_inertia(system: System, rho: Reals) -> None:
     ------
     BadModel
     """
+    inertia = _of_parameters(system)
+    if inertia is not None:
+        M = np.array(inertia(rho), float)
+        if not has_mass(M):
+            check_mass(system.name, M, lambda: "for these parameters")
+
+
+def refused_inertia(system: System, rho: np.ndarray) -> np.ndarray:
+    """Return of which parameters, rows of rho (k, p), `check_inertia` refuses the matrix, (k,)."""
+    refused = np.zeros(len(rho), bool)
+    if not isinstance(system, MechanicalSystem) or not system.mass.free_symbols:
+        return refused
+    for k, values in enumerate(rho):
+        try:
+            check_inertia(system, values)
+        except BadModel:
+            refused[k] = True
+    return refused
+
+
+def _of_parameters(system: System) -> Callable[[Reals], list[list[float]]] | None:
+    """Return a function that gives M of the parameters; None: it depends on more, or is large."""
     if not isinstance(system, MechanicalSystem) or system.constraints:
-        return
+        return None
     # an input along time is no parameter, but one of the base that shares what lasts
     key = " ".join(["inertia", *system.parameters])
     if key not in system.lasting:
         M, known = system.mass, [sp.Symbol(k) for k in system.parameters]
         plain = len(system.coordinates) <= _FEW and M.free_symbols <= {*known}
         system.lasting[key] = sp.lambdify([known], M.tolist(), "math") if plain else None
-    inertia = system.lasting[key]
-    if inertia is not None:
-        M = np.array(inertia(rho), float)
-        if not has_mass(M):
-            check_mass(system.name, M, lambda: "for these parameters")
+    found: Callable[[Reals], list[list[float]]] | None = system.lasting[key]
+    return found
 
 
 def check_start(

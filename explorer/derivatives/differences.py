@@ -18,7 +18,7 @@ from explorer.compiled import compile_system
 from explorer.derivatives.direct import Sensitivity, solve
 from explorer.derivatives.question import Question, cost_of
 from explorer.derivatives.sequence import sequence
-from explorer.errors import BadValue, NotApplicable
+from explorer.errors import BadModel, BadValue, NotApplicable
 from explorer.results.solution import Solution
 from explorer.schemes.moreau_jean import MoreauJean
 from explorer.systems import MechanicalSystem
@@ -27,11 +27,25 @@ __all__ = ["solve_difference", "solve_discrete", "twins"]
 
 
 def twins(question: Question, j: int, delta: float) -> tuple[Solution, Solution]:
-    """Return the runs at rho_j - delta / 2 and rho_j + delta / 2 (eq. (30)), whatever they meet."""
+    """Return the runs at rho_j - delta / 2 and rho_j + delta / 2 (eq. (30)), whatever they meet.
+
+    Raises
+    ------
+    BadModel
+        A run cannot begin, such as one whose start violates a constraint that moves with rho_j.
+    """
     runs = []
     for sign in (-0.5, 0.5):
         if question.places[j] >= 0:
-            runs.append(question.moved(j, sign * delta).run(wrt=False))
+            try:
+                runs.append(question.moved(j, sign * delta).run(wrt=False))
+            except BadModel as error:
+                name, value = question.wrt[j], question.value(j) + sign * delta
+                raise BadModel(
+                    f"A difference in {name!r} needs a run at {name} = {value:.10g}, which cannot "
+                    f"begin: {error} If the start has to follow {name!r}, write it as a formula of "
+                    f"{name!r}, or let .start(q=..., assemble=True) move it."
+                ) from error
         else:
             start = question.start()[0] + sign * delta * question.seeds()[:, j]
             runs.append(question.run(wrt=False, x0=start))

@@ -56,7 +56,8 @@ def after(system: System, solution: Solution, started: bool) -> list[str]:
             "start to the run."
         )
     names = {c.name: k for k, c in enumerate(system.contacts)}
-    bare = [n for n in system.without_e if n in names]
+    laws = {c.name for c in system.contacts if c.reset}  # what an impact does is given there
+    bare = [n for n in system.without_e if n in names and n not in laws]
     if bare and (struck := [n for n in bare if _strikes(solution, names[n])]):
         found.append(
             f"the contact {struck[0]!r} has no restitution e, so e = 0 is used and it does not "

@@ -258,7 +258,7 @@ def _check_data(data: np.ndarray, observed: Observed, p: int) -> None:
             f"The data have {data.shape[1]} columns, but {len(observed.formulas)} observed "
             f"quantities are named: {', '.join(map(str, observed.formulas))}."
         )
-    if (m := int(np.isfinite(data).sum())) < p:
+    if (m := int(np.isfinite(data).sum())) < p or not p:
         raise BadValue(f"{m} numbers cannot determine {p} parameters.")
 
 
@@ -277,10 +277,10 @@ def _search(
             x_scale=search.scale,
             loss=model.loss,
             f_scale=model.scale,
-            xtol=tol,
-            ftol=tol,
+            xtol=max(tol, 1e-15),
+            ftol=max(tol, 1e-15),
             gtol=1e-15,
-            max_nfev=max_iter,
+            max_nfev=max(max_iter, 1),
         )
     except ExplorerError as error:
         if first:

@@ -22,7 +22,6 @@ from explorer.errors import BadValue, ExplorerError
 from explorer.optimise.options import SearchOptions, with_options
 from explorer.optimise.search import Change, Met, Ranges, Search, met
 from explorer.optimise.starts import Start, known, starting_points
-from explorer.parameters import number
 from explorer.progress import Progress
 from explorer.quantities import quantity
 from explorer.results.solution import Solution
@@ -288,7 +287,7 @@ def minimize(
     given = {**(rho or {}), **parameters}
     question = ask(system, scheme, wrt, cost, t_end, until, None, given, u=u)
     search, max_iter = Search.of(question, bounds, options.start), options.max_iter
-    tol = number(options.tol, "tol", positive=True)
+    tol = float(options.tol)
     points = starting_points(search, options.starts, options.seed)
     waiting = Progress(max_iter * len(points), "Minimizing", options.progress)
     tried = [_descend(search, x, tol, waiting, max_iter, k == 0) for k, x in enumerate(points)]

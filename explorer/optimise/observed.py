@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import sympy as sp
@@ -23,7 +23,8 @@ class Observed:
     def __init__(self, search: Search, observe: str | sp.Expr | Sequence[Value]) -> None:
         system, self.flow = search.question.system, search.question.cost.flow
         self.search = search
-        many = [observe] if isinstance(observe, (str, sp.Expr)) else list(observe)
+        one = isinstance(observe, (str, sp.Expr)) or not isinstance(observe, Iterable)
+        many = [observe] if one else list(observe)
         if not many:
             raise BadValue("Nothing is observed: give a state or a formula, such as observe='y'.")
         try:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
+from explorer.errors import BadValue
+from explorer.parameters import number
 from explorer.types import Numbers, Reals, Settings
 
 __all__ = ["SearchOptions", "with_options"]
@@ -37,6 +39,18 @@ class SearchOptions:
     tol: float = 1e-10
     max_iter: int = 100
     progress: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse a tolerance that is not positive, and iterations that are no whole number.
+
+        Raises
+        ------
+        BadValue
+        """
+        number(self.tol, "tol", positive=True)
+        many = number(self.max_iter, "max_iter")
+        if isinstance(self.max_iter, bool) or many != int(many) or many < 0:
+            raise BadValue(f"max_iter = {self.max_iter!r} must be a whole number from 0.")
 
 
 def with_options(*, tol: float) -> Callable[[Callable[..., Found]], Callable[..., Found]]:

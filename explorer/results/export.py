@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -96,7 +97,7 @@ def dataset(
 
 def save(path: str | Path, arrays: Mapping[str, np.ndarray], spec: Settings) -> Path:
     """Write the arrays and the recipe of a run to one ``.npz`` file, and return its path."""
-    path = Path(path)
+    path = _file(path)
     path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
     parts: Settings = {"spec": np.array(json.dumps(spec)), **arrays}
     return written(path, lambda file: np.savez_compressed(file, **parts))
@@ -111,13 +112,15 @@ def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], Plain]:
         If the file is none of ours.
     """
     try:
-        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
+        with open(_file(path), "rb") as raw, np.load(raw, allow_pickle=False) as file:
             spec = json.loads(str(file["spec"]))
             wanted = [k for k in BASE if k in file or k in ("t", "q")]
             more = [k for k in file if k != "spec" and k not in BASE]
             return {k: file[k] for k in (*wanted, *more)}, spec
     except FileNotFoundError:
         raise BadValue(f"There is no file {str(path)!r}.") from None
+    except BadValue:
+        raise
     except Exception as error:
         raise BadValue(f"{str(path)!r} is not a saved solution ({error}).") from None
 
@@ -130,7 +133,7 @@ def written(path: str | Path, write: Callable[[Path], object]) -> Path:
     BadValue
         If it cannot be written there.
     """
-    path = Path(path)
+    path = _file(path)
     try:
         write(path)
     except OSError as error:
@@ -139,6 +142,18 @@ def written(path: str | Path, write: Callable[[Path], object]) -> Path:
             "existing, writable folder."
         ) from None
     return path
+
+
+def _file(path: object) -> Path:
+    """Return a path; a number is none, though `open` takes it for an open file.
+
+    Raises
+    ------
+    BadValue
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise BadValue(f"{path!r} is no path of a file: give text, such as 'run.npz'.")
+    return Path(path)
 
 
 def extra(module: str) -> ModuleType:

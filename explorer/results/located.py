@@ -18,12 +18,56 @@ __all__ = ["at", "closed_runs", "event_rows", "events", "jump_rows", "rubbed", "
 
 _PANELS = 6  # of a piece between rows, over which the power of friction is integrated
 _CLOSED_ROWS = 3
+_SLOW = 1e-9  # of the largest speed: so slow a contact does not slide
+_NEAR = 2e-10  # m/s: twice as near as guards of slips are located
+_SHORT = 1e-4  # of a run: between two guards of one slip
+_RUBS = ("slips", "sticks", "turns")
+_KINDS = {(False, False): "", (False, True): "slips", (True, False): "sticks"}
 
 
 def events(run: Run) -> list[LocatedEvent]:
     """Return events in order of time; each of several contacts that meet at once has its own."""
+    seen = _seen(run)
+    named = [(event, seen.get(id(event), event.kind)) for event in _all(run)]
+    return [e if kind == e.kind else dataclasses.replace(e, kind=kind) for e, kind in named if kind]
+
+
+def _all(run: Run) -> list[LocatedEvent]:
+    """Return events in order of time, also those of contacts that only share a force anew."""
     found = [one for event in run.located for one in (event, *_beside(run, event))]
     return sorted(found, key=lambda e: e.t)  # an accumulation ends behind what it outlasts
+
+
+def _seen(run: Run) -> dict[int, str]:
+    """Return by `id` of an event of friction what its motion shows; empty where nothing slides.
+
+    Of several feet of one body some are at the bound of their friction while others hold it. Which
+    of them these are is not unique, and changes without a motion; and the foot with which the body
+    comes to rest may be at its bound then.
+    """
+    told = run.located
+    rough = sum(len(contact.slips) == 1 for contact in run.system.contacts)
+    if rough < 2 or run.has("pseudo") or all(event.kind not in _RUBS for event in told):
+        return {}
+    t = np.unique([0.0, *(e.t for e in told), run.t[-1]])
+    middle = 0.5 * (t[1:] + t[:-1])
+    fine = run.march.rows(run, np.unique(np.concatenate([run.t, middle])))
+    slip = fine.slip[np.searchsorted(fine.t, middle)]
+    way = np.sign(slip) * (np.abs(slip) > _SLOW * np.abs(run.v).max(initial=0.0))
+    short = (np.diff(t) < _SHORT * t[-1]) & (np.abs(slip).max(axis=1) < _NEAR)
+    found = {}
+    for event in (e for e in told if e.kind in _RUBS):
+        here = int(np.searchsorted(t, event.t))
+        before = max([k for k in range(here) if not short[k]], default=-1)
+        after = min([k for k in range(here, len(short)) if not short[k]], default=here - 1)
+        beside = np.abs(run.slip[event.row - 1 : event.row + 1, event.index])
+        if not (beside <= _NEAR).all():  # an impact has it
+            continue
+        was, then = (way[k, event.index] if k >= 0 else 0.0 for k in (before, after))
+        turned = "turns" if was != then else ""
+        again = here - 1 > 0 and bool(short[here - 1])  # the event before has told it
+        found[id(event)] = "" if again else _KINDS.get((bool(was), bool(then)), turned)
+    return found
 
 
 def _beside(run: Run, event: LocatedEvent) -> list[LocatedEvent]:
@@ -53,7 +97,7 @@ def _beside(run: Run, event: LocatedEvent) -> list[LocatedEvent]:
 def event_rows(run: Run) -> list[tuple[int, str, int]]:
     """Return (row of the right limit, kind, contact or guard) in order of time."""
     found = []
-    for event in run.events:
+    for event in _all(run):
         contact = event.index < len(run.system.contacts)
         if contact and event.kind in ("closed", "zeno") and event.impulse > 0:
             found.append((event.row, "impact", event.index))

@@ -10,8 +10,7 @@ system with step functions are its active sets (`explorer.reformulations.filippo
 2019, sections 2 and 3, generalised: guards r(t, x, rho), one at a time.)
 
 Steps end at kinks and jumps of formulas with abs, max, cases or floor, and each step stays on its
-side (`explorer.kernels.event_driven.sides`). This is not an event, but a method keeps its order on
-a smooth flow only.
+side (`explorer.kernels.event_driven.sides`): a method keeps its order on a smooth flow only.
 
 Mechanical systems can also be integrated by Newmark's method or generalised-alpha, on the grid of
 their own step size. An event cuts a step into two steps of the scheme. After it the acceleration is
@@ -58,6 +57,7 @@ from explorer.systems import (
 )
 from explorer.types import Reals
 from explorer.verification.flow import automaton, flow, missing, passed_over
+from explorer.verification.inertia import inertia
 from explorer.verification.located import by_steps, flow_energy, located, switched
 from explorer.verification.uniqueness import unique
 
@@ -246,7 +246,8 @@ class EventDriven(Picks, Scheme):
         remedy = "at the start it follows from the others, and later it does not."
         if self.formulation == "penalty":
             remedy = f"use a larger alpha than {self.alpha:g}."
-        found = [*located(solution, accuracy, remedy), *undetermined(march), *flowed]
+        flowed = [*undetermined(march), *flowed, *inertia(solution, march.steps)]
+        found = [*located(solution, accuracy, remedy), *flowed]
         if self.newmark is None:
             return [*found, *flow_energy(solution, accuracy, march.steps.t, march.steps.h)]
         return [*found, *(by_steps(solution) if solution.potential is not None else ())]

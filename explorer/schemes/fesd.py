@@ -40,6 +40,7 @@ from explorer.schemes.bases.collocation_order import collocation_order
 from explorer.schemes.bases.scheme import Scheme
 from explorer.systems import HybridSystem, MechanicalSystem, StepSystem, System
 from explorer.types import Reals
+from explorer.verification.inertia import inertia
 from explorer.verification.inside import inside
 from explorer.verification.located import elements, flow_energy, located
 from explorer.verification.uniqueness import unique
@@ -194,7 +195,8 @@ class FESD(Picks, Scheme):
         found = elements(solution.pseudo, _SOLVED)
         if not solution.march.compiled.mechanical:
             return found
-        return [*found, *located(solution, _ACCURATE), *flow_energy(solution, _ACCURATE)]
+        located_too = [*located(solution, _ACCURATE), *flow_energy(solution, _ACCURATE)]
+        return [*found, *inertia(solution), *located_too]
 
     def run(
         self,

@@ -37,6 +37,7 @@ from explorer.systems.massless import Massless
 from explorer.verification.algorithmic import damped_by_theta
 from explorer.verification.energy import made_and_lost
 from explorer.verification.growth import mechanical_growth
+from explorer.verification.normals import normals
 from explorer.verification.positions import drift, penetration
 from explorer.verification.steps import moreau
 from explorer.verification.touches import touches
@@ -278,6 +279,7 @@ class MoreauJean(ImplicitCapturing):
         return [
             *moreau(solution),
             *penetration(solution),
+            *normals(solution),
             *touches(solution, lambda: self.finer(solution)),
             *drift(solution),
             *made_and_lost(solution, damped=damped_by_theta(solution, self.theta)),

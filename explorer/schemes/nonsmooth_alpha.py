@@ -34,6 +34,7 @@ from explorer.systems import System
 from explorer.verification.energy import made_and_lost
 from explorer.verification.growth import newmark_growth
 from explorer.verification.newmark import equilibrium
+from explorer.verification.normals import normals
 from explorer.verification.positions import penetration
 from explorer.verification.steps import contact_problem
 from explorer.verification.touches import touches
@@ -78,6 +79,7 @@ class Alpha(ImplicitCapturing, Family):
         return [
             *contact_problem(solution, self.lcp_tol),
             *penetration(solution),
+            *normals(solution),
             *touches(solution, lambda: self.finer(solution)),
             *made_and_lost(solution, self.conserved(solution), rows=rows),
             *equilibrium(solution),

@@ -15,7 +15,7 @@ import numpy as np
 
 from explorer.dispatch.choose import choose
 from explorer.errors import BadValue, NotApplicable, StepFailed, suggest
-from explorer.parameters import number
+from explorer.parameters import number, vector
 from explorer.schemes.event_driven import EventDriven
 from explorer.study import study
 from explorer.study.arclength import Node, correct
@@ -214,7 +214,7 @@ def _equilibrium(
                 raise BadValue(f"guess: there is no state {name!r}.{suggest(name, names)}")
             x[names.index(name)] = number(value, f"guess of {name}")
     else:
-        x = np.atleast_1d(np.asarray(guess, float))
+        x = np.array(vector(guess, "guess"))
     if len(x) != len(names):
         raise BadValue(
             f"The guess needs {len(names)} numbers ({', '.join(names)}), but {len(x)} are given."

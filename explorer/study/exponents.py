@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,6 +79,6 @@ def whole(value: object, what: str, least: int) -> int:
     """
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer):
         raise BadValue(f"{what} = {value!r} must be a whole number from {least}.")
-    if value != int(value) or value < least:
+    if not math.isfinite(value) or value != int(value) or value < least:
         raise BadValue(f"{what} = {value:g} must be a whole number from {least}.")
     return int(value)

@@ -21,7 +21,7 @@ from explorer.derivatives.held_start import directions, directions_at_end, least
 from explorer.dispatch.choose import choose, numbers_of
 from explorer.dispatch.simulate import begun_in
 from explorer.errors import BadValue, NotApplicable, StepFailed
-from explorer.parameters import number
+from explorer.parameters import number, vector
 from explorer.quantities import quantity
 from explorer.results.solution import Solution
 from explorer.schemes.event_driven import EventDriven
@@ -154,7 +154,7 @@ class _March:
         self.compiled = scheme.compile(system)
         self.x = np.array(self.compiled.start(values)[0], float)
         if x0 is not None:
-            given = np.atleast_1d(np.array(x0, float))
+            given = np.array(vector(x0, "x0"))
             if given.shape != self.x.shape:
                 raise BadValue(f"x0 needs {len(self.x)} numbers, but {given.size} are given.")
             self.x = given

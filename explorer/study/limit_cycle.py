@@ -18,6 +18,7 @@ import sympy as sp
 from explorer.derivatives.trust import Trust
 from explorer.dispatch.simulate import simulate
 from explorer.errors import BadModel, BadValue, ExplorerError, StepFailed
+from explorer.parameters import number
 from explorer.quantities import quantity
 from explorer.results.solution import Solution
 from explorer.study import study
@@ -31,6 +32,7 @@ from explorer.types import Numbers, Value
 
 __all__ = ["LimitCycle", "limit_cycle"]
 
+_COARSEST = 1e-2  # tolerance: with more, a start is a cycle
 SINGULAR = 1e-7  # a multiplier this close to 1 leaves the cycle undetermined
 HALVINGS = 8
 RETURNS = 30
@@ -163,6 +165,8 @@ def limit_cycle(
     >>> round(cycle.trajectory.events[0].impulse, 5)  # 1.8 times the speed 6.66667
     12.0
     """
+    if not 0 < number(tol, "tol") <= _COARSEST:
+        raise BadValue(f"tol = {tol:g} must be greater than zero, and at most {_COARSEST:g}.")
     P = ReturnMap(
         system,
         scheme,

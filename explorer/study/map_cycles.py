@@ -20,7 +20,7 @@ import numpy as np
 
 from explorer.compiled.maps import CompiledMap, compile_map
 from explorer.errors import BadValue, suggest
-from explorer.parameters import number
+from explorer.parameters import number, vector
 from explorer.study.arclength import Evaluation, Node, correct
 from explorer.study.cycle_tests import genuine, tests
 from explorer.study.return_map import Guess
@@ -290,7 +290,7 @@ def first_orbit(system: MapSystem, rho: np.ndarray, guess: Guess | None, count: 
             start[names.index(name)] = number(value, f"guess of {name}")
         x = start
     else:
-        x = np.atleast_1d(np.asarray(guess, float))
+        x = np.array(vector(guess, "guess"))
     if len(x) != len(names):
         raise BadValue(
             f"The guess needs {len(names)} numbers ({', '.join(names)}), but {len(x)} are given."

@@ -8,19 +8,22 @@ orbit is that of the formulas' doubles; a mean over it has an error, which batch
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from explorer.compiled.maps import CompiledMap, compile_map
 from explorer.dispatch.choose import choose, numbers_of
-from explorer.errors import BadValue
+from explorer.errors import BadValue, ModelWarning
+from explorer.parameters import vector
 from explorer.schemes.iteration import Iteration
 from explorer.study import study
 from explorer.study.asked import Chosen
 from explorer.study.exponents import BATCHES, Exponents, batch_errors, whole
 from explorer.systems import MapSystem
 from explorer.types import Numbers, Reals
+from explorer.verification.landing import landed, sentence
 
 __all__ = ["MapExponents", "map_spectrum"]
 
@@ -66,11 +69,15 @@ def map_spectrum(
     count, left_out = whole(iterates, "iterates", BATCHES), whole(transient, "transient", 0)
     values = numbers_of(system, chosen, given)
     compiled = compile_map(system)
-    start = None if x0 is None else np.atleast_1d(np.array(x0, float))
+    start = None if x0 is None else np.array(vector(x0, "x0"))
     if start is not None and len(start) != system.n:
         raise BadValue(f"x0 needs {system.n} numbers, but {len(start)} given.")
     begin = chosen.begin(compiled, values, start)
     means, x, sizes = _averaged(compiled, chosen.bound, values, begin, count, left_out)
+    cycle = landed(compiled, x, values)
+    if cycle is not None and not (cycle == begin).all(axis=1).any():
+        words = f"The orbit of '{system.name}' {sentence(system.coordinates, x)}"
+        warnings.warn(words, ModelWarning, stacklevel=3)
     exponents = np.average(means, axis=0, weights=sizes)
     order = np.argsort(-exponents, kind="stable")
     errors = batch_errors(means)

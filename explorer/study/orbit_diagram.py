@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import dataclasses
 import time
+import warnings
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from explorer.compiled.maps import compile_map
 from explorer.dispatch.choose import choose, numbers_of
-from explorer.errors import BadValue, suggest
+from explorer.errors import BadValue, ModelWarning, suggest
 from explorer.study import study
 from explorer.study.asked import Chosen
+from explorer.study.exponents import whole
 from explorer.study.forcing import check_period
 from explorer.study.over import Axes, Axis, Over
 from explorer.study.parts import Stop, blank, cores, run_chain, run_parts
@@ -26,8 +29,9 @@ from explorer.study.question import Question
 from explorer.study.section import Section
 from explorer.study.sweep import check_size, usual
 from explorer.study.swept import Sweep
-from explorer.systems import System, check_system
+from explorer.systems import MapSystem, System, check_system
 from explorer.types import Numbers, Value
+from explorer.verification.landing import landed, sentence
 
 __all__ = ["OrbitDiagram", "orbit_diagram"]
 
@@ -122,9 +126,8 @@ def orbit_diagram(
         By a period or by an event; of a map none, its points are its iterates.
     transient, points : int
         Of a map: how many iterates are left out, and how many are kept of each value. Of a section
-        by its period: how many periods are left out, and how many points are kept of
-        each value. Of a section by an event `transient` is a time in s or a formula of the
-        parameters, and `points` the most that are kept.
+        by its period: how many periods, and how many points. Of a section by an event `transient`
+        is a time in s or a formula of the parameters, and `points` the most that are kept.
     t_end : float or formula, optional
         Of a section by an event: the end of a run in s, by default that of the system. In a driven
         system it should be a whole number of periods, so that continuation keeps the phase.
@@ -139,6 +142,7 @@ def orbit_diagram(
     Returns
     -------
     OrbitDiagram
+        A warning tells where orbits of a map come exactly to a cycle that repels, by round-off.
 
     Raises
     ------
@@ -165,13 +169,9 @@ def orbit_diagram(
             f"continuation = {continuation!r} must be one of {', '.join(_WAYS)}."
             f"{suggest(continuation, _WAYS)}"
         )
-    if isinstance(points, bool) or points != int(points) or points < 1:
-        raise BadValue(f"points = {points!r} must be a whole number from 1.")
+    points = whole(points, "points", 1)
     if section.period is not None:
-        if isinstance(transient, bool | str) or transient != int(transient) or transient < 0:
-            raise BadValue(
-                f"transient = {transient!r} must be a whole number of periods of the section."
-            )
+        transient = whole(transient, "transient, in periods of the section,", 0)
         if t_end is not None:
             raise BadValue("t_end follows from transient and points, which count periods.")
         t_end, transient = (
@@ -195,7 +195,31 @@ def orbit_diagram(
     )
     _check_periods(question, section)
     check_size(question, cores() if continuation in ("both", "none") else 1)
-    return _diagram(question, _WAYS[continuation], stop, progress)
+    return _warned(_diagram(question, _WAYS[continuation], stop, progress))
+
+
+def _warned(found: OrbitDiagram) -> OrbitDiagram:
+    """Warn of values at which the orbits of a map come exactly to a cycle that repels.
+
+    With continuation all values behind one of them may stay there.
+    """
+    system, told = found.system, []
+    if not isinstance(system, MapSystem):
+        return found
+    compiled = compile_map(system)
+    for way, branch in found.branches.items():
+        members = branch.question.members(0, branch.question.axes.size)
+        starts = compiled.starts(members.rho)
+        for k, x in enumerate(branch.observed.end):
+            cycle = landed(compiled, x, members.rho[k]) if np.isfinite(x).all() else None
+            if cycle is not None and not (cycle == starts[k]).all(axis=1).any():
+                told.append((way, float(branch.axes[found.by][k]), x))
+    if told:
+        way, value, x = told[0]
+        more = f" (and at {len(told) - 1} more values)" if len(told) > 1 else ""
+        words = f"At {found.by} = {value:.6g}{more} the orbit of '{system.name}' "
+        warnings.warn(f"{words}{sentence(system.coordinates, x)}", ModelWarning, stacklevel=3)
+    return found
 
 
 def _check_periods(question: Question, section: Section) -> None:

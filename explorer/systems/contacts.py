@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import sympy as sp
 
-from explorer.arguments import Checked
+from explorer.arguments import Checked, mapping
 from explorer.errors import BadModel, suggest
 from explorer.systems.compliance import split
 from explorer.systems.expressions import Aliases, expression, text
@@ -142,7 +142,11 @@ def law(
     """
     if not contact.reset:
         return None
-    given = dict(contact.reset)
+    reset = contact.reset
+    pairs = isinstance(reset, tuple) and all(isinstance(x, tuple) and len(x) == 2 for x in reset)
+    if not pairs:  # as one that has been read has them
+        reset = mapping(reset, f"The reset of {label!r}", "{'y': '-v_y/2'}")
+    given = dict(reset)
     for name in given:
         if name not in coordinates:
             raise BadModel(

@@ -99,7 +99,7 @@ def filled(M: Matrix) -> Matrix:
     if has_mass(M):
         return M
     N = without_mass(M)
-    return M + abs(M).max() * (N @ N.T) if N.shape[1] else M
+    return M + (abs(M).max() or 1.0) * (N @ N.T) if N.shape[1] else M
 
 
 def plainly_singular(M: Matrix) -> bool:

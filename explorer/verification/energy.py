@@ -50,7 +50,7 @@ def made_and_lost(
         return []
     with np.errstate(all="ignore"):
         at = slice(None) if rows is None else rows
-        return judged(energies, kept, damped, at, remedy(solution.scheme))
+        return judged(energies, kept, damped, at, remedy(solution.scheme), _by_impacts(energies))
 
 
 def remedy(scheme: object) -> str:
@@ -65,10 +65,11 @@ def judged(
     damped: np.ndarray | None,
     rows: np.ndarray | slice,
     use: str,
+    struck: float = 0.0,
 ) -> list[Check]:
     """Return the checks of energies and works that are known: see `made_and_lost`.
 
-    `use` is the advice: see `remedy`.
+    `use` is the advice: see `remedy`. `struck` is what impacts have given, in J.
     """
     driven = found.external + found.damping + found.yielding + _driven(found)
     scale, unsure = _scale(found), found.uncertain
@@ -81,6 +82,12 @@ def judged(
         f"The motion gains {_percent(made)} of its energy without a cause: no force, moving "
         f"obstacle or impact law explains it. Use {use}"
     )
+    if struck > 0.5 * made * scale:
+        words = (
+            f"Impacts give the motion {_percent(made)} of its energy: Newton's law of impact does "
+            "so with friction, or for several contacts at once, where impulses couple. Use a "
+            "smaller e or mu: with e = 0 no impact gives energy"
+        )
     if blown:
         words = (
             "the motion blew up: its energy grew by more than 10^12, and no force explains that. "
@@ -114,6 +121,21 @@ def _scale(found: EnergyBalance) -> float:
     if not run.has("march") and run.p.shape[1]:  # at rest: what a step's forces do
         size += _AT_REST * (run.p**2 * inverse_masses(run)[: run.p.shape[1]]).max()
     return float(size) or 1.0
+
+
+def _by_impacts(found: EnergyBalance) -> float:
+    """Return what contacts and friction give in the steps in which they give, J.
+
+    One contact without friction gives nothing, but for the forces of its step.
+    """
+    run = found.solution
+    if not run.p.shape[1] or any(contact.compliance != 0 for contact in run.system.contacts):
+        return 0.0
+    work, coupled = run.contact_work.sum(axis=1), (run.p > 0).sum(axis=1) > 1
+    if run.system.rough:
+        work = work + run.friction_work.sum(axis=1)
+        coupled |= np.any(run.p_t.reshape(len(run.p), -1) != 0, axis=1)
+    return float(np.maximum(np.diff(work), 0.0)[coupled[1:]].sum())
 
 
 def _driven(found: EnergyBalance) -> np.ndarray:

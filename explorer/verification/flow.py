@@ -15,6 +15,7 @@ import numpy as np
 from explorer.certificate import Check
 from explorer.quantities import number, quantity
 from explorer.results.solution import Solution
+from explorer.verification.determinism import determinism
 from explorer.verification.marches import March
 
 __all__ = ["automaton", "flow", "missing", "passed_over"]
@@ -147,7 +148,7 @@ def automaton(run: Solution, accuracy: float) -> list[Check]:
     if not len(run.march.steps.t):
         return []
     with np.errstate(all="ignore"):
-        return [*_events(run, accuracy), *passed_over(run)]
+        return [*_events(run, accuracy), *determinism(run), *passed_over(run)]
 
 
 def passed_over(run: Solution) -> list[Check]:

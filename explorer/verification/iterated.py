@@ -7,6 +7,7 @@ import numpy as np
 from explorer.certificate import Check
 from explorer.compiled.maps import compile_map
 from explorer.results.solution import Solution
+from explorer.verification.landing import landed, sentence
 
 __all__ = ["iterated"]
 
@@ -55,6 +56,10 @@ def iterated(solution: Solution) -> list[Check]:
             words=f"An iterate differs from the formula of its branch by {off:.2g} of its size.",
         )
     ]
+    cycle = landed(compiled, solution.q[-1], list(solution.rho.values()))
+    if cycle is not None and not (cycle == solution.q[0]).all(axis=1).any():
+        words = f"The orbit {sentence(solution.system.coordinates, solution.q[-1])}"
+        checks.append(Check("landing", 1.0, 0.0, words=words))
     if len(branches) > 1:
         outside = _outside(solution, found[:, n * len(branches) :], side) / size
         worst = float(outside.max())

@@ -17,9 +17,19 @@ from explorer.results.solution import Solution
 from explorer.systems import DiscSystem, MechanicalSystem
 from explorer.verification.energy import TOLERATED
 from explorer.verification.energy_balance import energy_balance, evaluated
+from explorer.verification.normals import normals
 from explorer.verification.positions import changes, drift, penetration, ranges
 
-__all__ = ["by_steps", "elements", "flow_energy", "held", "impacts", "located", "switched"]
+__all__ = [
+    "by_steps",
+    "elements",
+    "flow_energy",
+    "gains",
+    "held",
+    "impacts",
+    "located",
+    "switched",
+]
 
 _DEEP = 1e-6  # below, positions and energies of contacts that come to rest are not told apart
 _STILL = 1e-10  # m: what a force does over less is no motion
@@ -37,8 +47,9 @@ def located(run: Solution, accuracy: float, remedy: str = "") -> list[Check]:
         return []
     with np.errstate(all="ignore"):
         deep = min(max(accuracy, _DEEP), 0.05)
-        placed = [*penetration(run, deep), *drift(run, deep, remedy)]
-        return [*placed, *held(run, deep), *changes(run, deep), *impacts(run, accuracy)]
+        placed = [*penetration(run, deep, _STILL), *normals(run), *drift(run, deep, remedy)]
+        struck = [*impacts(run, accuracy), *gains(run, accuracy)]
+        return [*placed, *held(run, deep), *changes(run, deep), *struck]
 
 
 def held(run: Solution, allowed: float) -> list[Check]:
@@ -86,6 +97,36 @@ def impacts(run: Solution, accuracy: float) -> list[Check]:
         )
     )
     return [Check("impact law", float(off), max(accuracy, 1e-6), "", words)]
+
+
+def gains(run: Solution, accuracy: float) -> list[Check]:
+    """Return the check that contacts give the motion no energy at impacts.
+
+    Work of obstacles that move does not count: p (gap'(-) + gap'(+)) / 2 of normals, the same of
+    friction. A contact with a reset may do what its law says.
+    """
+    if any(contact.reset for contact in run.system.contacts):
+        return []
+    off, where = 0.0, None
+    for event in run.events:
+        row = event.row
+        if event.kind not in ("impact", "closed", "zeno") or not run.p[row].any():
+            continue
+        given = 0.5 * float(run.p[row] @ (run.gap_dot[row - 1] + run.gap_dot[row]))
+        if run.system.rough:
+            given += 0.5 * float((run.p_t[row] * (run.slip[row - 1] + run.slip[row])).sum())
+        part = given / max(float(run.kinetic[row - 1]), 1e-9 * float(run.kinetic.max()), 1e-300)
+        if part > off:
+            off, where = part, event
+    words = ""
+    if where is not None:
+        words = (
+            f"The impact of {where.contact!r} at t = {quantity(where.t, 's', 4)} gives the motion "
+            f"{number(100 * off, 2)} % of its kinetic energy: Newton's law of impact does so with "
+            "friction, or for several contacts at once, where impulses couple. Use a smaller e or "
+            "mu: with e = 0 no impact gives energy."
+        )
+    return [Check("impact energy", off, max(accuracy, 1e-6), "", words)]
 
 
 def _restitutions(run: Solution) -> np.ndarray:

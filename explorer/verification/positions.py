@@ -18,10 +18,14 @@ __all__ = ["TOLERATED", "changes", "drift", "penetration", "ranges"]
 TOLERATED = 0.05  # of the motion, where the user sets a step and no tolerance
 _ROUND_OFF = 1e-12
 _ACROSS = 0.01
+_FAR = 1e6  # times as far as events are located
 
 
-def penetration(solution: Solution, allowed: float = TOLERATED) -> list[Check]:
-    """Return the check of the deepest penetration of a rigid contact beside its motion."""
+def penetration(solution: Solution, allowed: float = TOLERATED, least: float = 0.0) -> list[Check]:
+    """Return the check of the deepest penetration of a rigid contact beside its motion.
+
+    `least` in m is how near events are located: less is none, unless all motion is as small.
+    """
     system, gap = solution.system, solution.gap
     if not gap.size:
         return []
@@ -32,6 +36,8 @@ def penetration(solution: Solution, allowed: float = TOLERATED) -> list[Check]:
             return [Check("penetration", 0.0, allowed)]
         motion = ranges(solution, int(gap.min(axis=1).argmin()))
         noise = _ROUND_OFF * (1 + np.abs(solution.q).max())
+        if np.ptp(solution.q, axis=0).max() > _FAR * least:
+            noise = max(noise, 2 * least)
         parts = np.where(deep > noise, deep / np.maximum(motion, 1e-300), 0.0)
     worst = int(np.argmax(parts)) if np.isfinite(parts).all() else int(np.isnan(parts).argmax())
     row = int(gap[:, worst].argmin())

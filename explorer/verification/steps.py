@@ -160,9 +160,11 @@ class _Step:
         """
         with left_of_breaks(self.solution.system):
             gap = evaluated(self.solution, "gap", q=self.end, v=self.solution.v[1:], t=self.t)
-        gap = gap[:, : compiled.nc] + compiled.compliance.given(inp, self.solution.p[1:] / self.h)
+        yielded = compiled.compliance.given(inp, self.solution.p[1:] / self.h)
+        gap = gap[:, : compiled.nc] + yielded
         rounds = Rows(self.solution, self.end, self.end, self.t).size[:, : compiled.nc]
-        off = np.abs(np.minimum(gap / self.h, speed)) - 1e2 * _EPS * rounds / self.h
+        late = self.t[:, None] / self.h * np.abs(yielded)  # h is a difference of two times
+        off = np.abs(np.minimum(gap / self.h, speed)) - 1e2 * _EPS * (rounds + late) / self.h
         return np.asarray(np.maximum(off, 0.0))
 
     def constraints(self) -> list[Check]:

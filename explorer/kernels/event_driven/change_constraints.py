@@ -14,7 +14,7 @@ contradicts others; and what `explorer.kernels.event_driven.contact_impact` retu
 """
 
 from explorer.codes import NOT_MET, SUCCESS
-from explorer.kernels.event_driven.contact_impact import impact, settle
+from explorer.kernels.event_driven.contact_impact import impact
 from explorer.kernels.event_driven.flow import accelerate, change_guards, evaluate
 from explorer.kernels.event_driven.manifold import constrained, hold, holds, project
 from explorer.kernels.event_driven.records import (
@@ -26,6 +26,7 @@ from explorer.kernels.event_driven.records import (
     RELEASE,
 )
 from explorer.kernels.event_driven.saltation import identity, largest
+from explorer.kernels.event_driven.settle import settle
 from explorer.kernels.event_driven.structures import Contacts, Event, Options, Problem
 from explorer.kernels.references import kernel
 from explorer.kernels.structures import Vector

@@ -30,11 +30,10 @@ from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
 from explorer.kernels.references import kernel
 from explorer.kernels.structures import Vector
 
-__all__ = ["HELD_BEFORE", "frictions", "impact", "settle", "speeds"]
+__all__ = ["coulomb", "delassus", "frictions", "impact", "open_all", "speeds"]
 
 UNCOUPLED = 1e-12  # an entry of G M^-1 G' this small beside the diagonal is round-off
 TOL, MOST = 1e-9, 1000  # of the complementarity problem: relative residual, sweeps
-HELD_BEFORE = 1e4  # times as fast may what has been held up to now part, close or slide
 
 
 @kernel(inner=True)
@@ -217,72 +216,6 @@ def coulomb(problem: Problem, contacts: Contacts, m: int, total: int, sticky: bo
     contacts.lcp.kept[0].count = -1
     if status == SUCCESS:
         distribute(problem, contacts, m, free_mu)
-    return status
-
-
-@kernel(inline=True)
-def at_rest(contacts: Contacts, c: int, slow: float) -> bool:
-    """Whether row `c` moves no faster than `slow`, or HELD_BEFORE times that if it was held."""
-    least = HELD_BEFORE * slow if contacts.rows[c].prior == 1 else slow
-    return abs(contacts.rows[c].speed) <= least
-
-
-@kernel(inner=True)
-def turn_unforced(
-    problem: Problem, contacts: Contacts, m: int, total: int, slow: float, still: int
-) -> None:
-    """Let what begins to slide without friction slide the way that it is accelerated.
-
-    Its bound is zero, so that its force is at both limits.
-    """
-    rows, act, place, force = problem.rows, contacts.act, contacts.place, contacts.force
-    for k in range(m):
-        t = place[k]
-        if t < 0 or rows[act[t]].sigma == 0 or force[t] != 0.0:
-            continue
-        if act[t] == still or at_rest(contacts, act[t], slow):
-            rate = contacts.w[t]
-            for j in range(total):
-                rate += contacts.D[t, j] * force[j]
-            rows[act[t]].sigma = -1 if rate < 0.0 else 1
-
-
-@kernel(inner=True)
-def settle(
-    problem: Problem, contacts: Contacts, band: float, slow: float, still: int, begins: int
-) -> int:
-    """Decide which touching contacts stay closed, and stick: 0 <= gap'' perp lam >= 0 and Coulomb.
-
-    Contacts count that lie within `band` and neither part nor close faster than `slow`;
-    HELD_BEFORE times that for those that have been held up to now. Tangent `still` is known not to
-    slide (-1: none is); where `begins` is 1 or -1 it begins to slide that way.
-    """
-    n, nc, count, out = problem.sizes.n, problem.sizes.n_c, problem.sizes.rows, problem.out
-    act, sigma, w, rows = contacts.act, contacts.sigma, contacts.w, contacts.rows
-    free = problem.saddle.solution
-    speeds(problem, contacts)
-    m = 0
-    for c in range(nc):
-        if out[c] <= band and at_rest(contacts, c, slow):
-            act[m] = c
-            m += 1
-    open_all(problem)
-    if m == 0:
-        return SUCCESS
-    total = delassus(problem, contacts, m)
-    if total < 0:
-        return SINGULAR
-    for k in range(total):
-        c = act[k]
-        w[k] = out[2 * count + count * n + c]
-        for i in range(n):
-            w[k] += out[2 * count + c * n + i] * free[i]
-        sigma[k] = 1 if rows[c].speed > 0.0 else -1
-        if c >= nc and (c == still or at_rest(contacts, c, slow)):
-            sigma[k] = begins if c == still and begins != 0 else FREE
-    status = coulomb(problem, contacts, m, total, True)
-    if status == SUCCESS:
-        turn_unforced(problem, contacts, m, total, slow, still if begins == 0 else -1)
     return status
 
 

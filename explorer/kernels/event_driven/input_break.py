@@ -10,7 +10,6 @@ automaton    with conditions for the start of a run, these decide; else a guard 
 """
 
 from explorer.codes import EVENT_CAP, SUCCESS
-from explorer.kernels.event_driven.contact_impact import settle
 from explorer.kernels.event_driven.fire_event import depart
 from explorer.kernels.event_driven.flow import (
     enter_interval,
@@ -31,6 +30,7 @@ from explorer.kernels.event_driven.records import (
     STICKING,
 )
 from explorer.kernels.event_driven.saltation import identity, largest
+from explorer.kernels.event_driven.settle import settle
 from explorer.kernels.event_driven.sides import release
 from explorer.kernels.event_driven.structures import (
     Automaton,

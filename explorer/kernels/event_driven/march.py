@@ -19,7 +19,6 @@ from explorer.codes import CONTRADICTORY, NOT_FINITE, SUCCESS
 from explorer.kernels.event_driven.arm_guards import rewatch
 from explorer.kernels.event_driven.change_constraints import leave_unloaded
 from explorer.kernels.event_driven.constraint_rank import chart
-from explorer.kernels.event_driven.contact_impact import settle
 from explorer.kernels.event_driven.contradiction import contradiction
 from explorer.kernels.event_driven.fire_event import happen
 from explorer.kernels.event_driven.flow import enter_interval, flow, guard_count, is_change
@@ -30,6 +29,7 @@ from explorer.kernels.event_driven.manifold import constrained, hold, project
 from explorer.kernels.event_driven.records import CHAINED, DRIVEN, NONE
 from explorer.kernels.event_driven.runge_kutta import first_step
 from explorer.kernels.event_driven.saltation import largest
+from explorer.kernels.event_driven.settle import settle
 from explorer.kernels.event_driven.sides import release, turn
 from explorer.kernels.event_driven.structures import (
     Automaton,

@@ -9,7 +9,7 @@ import numpy as np
 
 from explorer.codes import NO_ACTIVE_SET, SUCCESS, ZENO
 from explorer.kernels.event_driven.change_constraints import change_constraints
-from explorer.kernels.event_driven.contact_impact import HELD_BEFORE, impact, settle, speeds
+from explorer.kernels.event_driven.contact_impact import impact, speeds
 from explorer.kernels.event_driven.flow import accelerate, evaluate, guard_count, is_change
 from explorer.kernels.event_driven.records import (
     ACCUMULATION,
@@ -24,6 +24,7 @@ from explorer.kernels.event_driven.records import (
     TERMINAL,
 )
 from explorer.kernels.event_driven.saltation import identity, largest, reset
+from explorer.kernels.event_driven.settle import HELD_BEFORE, settle
 from explorer.kernels.event_driven.structures import Automaton, Contacts, Event, Options, Problem
 from explorer.kernels.event_driven.velocity_reset import reset_velocities
 from explorer.kernels.references import kernel
@@ -212,6 +213,28 @@ def let_go(problem: Problem, event: Event, contact: int) -> None:
 
 
 @kernel(inner=True)
+def let_others_take_over(
+    problem: Problem, contacts: Contacts, band: float, slow: float, contact: int
+) -> int:
+    """Settle the contacts anew where another one touches at rest when `contact` has let go.
+
+    It may hold the body from the other side, and its force begins now.
+    """
+    rows, nc = problem.rows, problem.sizes.n_c
+    speeds(problem, contacts)
+    others = False
+    for c in range(nc):
+        touches = problem.out[c] <= band and abs(contacts.rows[c].speed) <= slow
+        others = others or (c != contact and rows[c].closed == 0 and touches)
+    if not others:
+        return SUCCESS
+    for c in range(problem.sizes.rows):
+        contacts.rows[c].prior = rows[c].closed
+    contacts.rows[contact].prior = 1
+    return settle(problem, contacts, band, slow, -1, 0)
+
+
+@kernel(inner=True)
 def rest_of(problem: Problem, contact: int, speed: float, e: float) -> tuple[float, float]:
     """Return how long bounces that begin with `speed` still take, in s, and the deceleration.
 
@@ -254,7 +277,7 @@ def touch(
         return slide_or_stick(problem, contacts, event, now, held, band, slow)
     if problem.rows[now].closed == 1:
         let_go(problem, event, now)
-        return SUCCESS
+        return let_others_take_over(problem, contacts, band, slow, now)
     head[0].kind = STRIKE
     state[0].fired = now
     for c in range(nc):

@@ -17,7 +17,7 @@ from explorer.panels.live import LivePanel, script
 from explorer.panels.session import Model, Session
 from explorer.panels.session_panel import SessionPanel, Shown, panel
 from explorer.panels.still import static
-from explorer.systems import System
+from explorer.systems import System, check_system
 
 __all__ = ["GalleryPanel", "gallery"]
 
@@ -136,7 +136,8 @@ def _named(own: tuple[Model, ...]) -> dict[str, System]:
     found: dict[str, System] = {}
     for model in own:
         build = models[model] if isinstance(model, str) else model
-        system = build if isinstance(build, System) else build()
+        system = build() if callable(build) else build
+        check_system(system)
         name, k = f"own {system.name}", 2
         while name in found:
             name, k = f"own {system.name} {k}", k + 1

@@ -19,7 +19,7 @@ from explorer.panels.write_model.building import Draft, build
 from explorer.panels.write_model.fields import KINDS, Texts
 from explorer.panels.write_model.writing import written
 from explorer.study.asked import Chosen
-from explorer.systems import System, from_spec
+from explorer.systems import System, check_system, from_spec
 
 __all__ = ["FIRST", "WriteSession", "WrittenStates", "checked_page", "example", "is_written"]
 
@@ -260,7 +260,8 @@ def _copied(model: Model) -> tuple[System, Page]:
     """Return a system that is built from its own text, and the text."""
     if isinstance(model, str):
         model = models[model]
-    system = model if isinstance(model, System) else model()
+    system = model() if callable(model) else model
+    check_system(system)
     page = written(system)
     made = build(*page).system
     assert made is not None

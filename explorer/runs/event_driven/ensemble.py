@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.compiled import Flow
+from explorer.compiled.checks import refused_inertia
 from explorer.kernels.event_driven.records import TRACK
 from explorer.kernels.event_driven.structures import Options
 from explorer.runs.capture import kernel_known
@@ -17,6 +18,7 @@ from explorer.runs.members import FREE, Asked, Members, Observed
 __all__ = ["makes_starts", "march_members"]
 
 _SECTIONS = ("none", "event", "period")
+_REFUSED = -1
 _FIRST = np.full(64, -1)
 _STAGES = 17  # slopes of a step
 
@@ -39,6 +41,9 @@ def march_members(flow: Flow, settings: Settings, members: Members, asked: Asked
     count = flow.n_c + flow.n_phi if flow.mechanical else len(flow.guards)
     names = [flow.guard_name(j) for j in range(count)]
     met = np.array([name == asked.event for name in names], np.int64)
+    refused = refused_inertia(flow.system, members.rho)
+    if refused.any():  # one behind it begins at the start of the model
+        members = members._replace(rho=np.where(refused[:, None], np.nan, members.rho))
     most = asked.most if asked.known is None else 1
     low, high = np.full((2, k if asked.extrema else 0, n), np.nan)
     seen = kernel.Seen(
@@ -109,7 +114,7 @@ def march_members(flow: Flow, settings: Settings, members: Members, asked: Asked
         if name in asked.names:  # a constraint that always holds has no events
             events[:, asked.names.index(name)] += seen.events[:, j]
     found = Observed(
-        seen.code,
+        np.where(refused, _REFUSED, seen.code),
         seen.t,
         seen.end,
         seen.mode,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from explorer.runs.fesd.elements import Elements
 from explorer.runs.fesd.run import taken
 from explorer.runs.time_freezing.simultaneous_impacts import Struck
+
+if TYPE_CHECKING:
+    from explorer.kernels.fesd.structures import Phases
 
 __all__ = ["Joined", "join", "shortened"]
 
@@ -38,15 +43,15 @@ def join(legs: list[Elements]) -> Joined:
     parts: dict[str, list[np.ndarray]] = {
         k: [] for k in ("states", "slopes", "mult", "times", "places")
     }
-    begun = []
+    begun: list[Phases] = []
     interval = phase = count = 0
     signs = np.empty(0)
     for leg in legs:
-        if not len(leg.times):
+        if not len(leg.times) and (begun or leg is not legs[-1]):  # one that fails at once stays
             continue
         if isinstance(leg, Struck):
             whole.struck[count] = leg.impulse
-        phases = taken(leg.phases, leg.phases.switches["element"] < len(leg.times))
+        phases = taken(leg.phases, leg.phases.switches["element"] < max(len(leg.times), 1))
         again = np.array_equal(signs, phases.signs[0])  # goes on in the same active set
         signs = phases.signs[-1]
         places = leg.places + np.array([interval, phase - again])
@@ -57,7 +62,7 @@ def join(legs: list[Elements]) -> Joined:
         found = leg.states[:-1], leg.slopes, leg.mult, times, places
         for values, one in zip(parts.values(), found, strict=True):
             values.append(one)
-        count, interval = count + len(leg.times), interval + int(leg.places[-1, 0]) + 1
+        count, interval = count + len(leg.times), interval + int(leg.places[-1:, 0].sum()) + 1
         phase, start = phase + len(phases.t) - again, start + leg._end
     parts["states"].append(legs[-1].states[-1:])
     for name, values in parts.items():

@@ -22,6 +22,7 @@ from explorer.status import Status
 from explorer.types import Matrix, Reals
 from explorer.verification.constrained_alpha import constrained_equilibrium
 from explorer.verification.energy import made_and_lost
+from explorer.verification.normals import normals
 from explorer.verification.positions import drift, penetration
 from explorer.verification.steps import contact_problem
 
@@ -172,6 +173,7 @@ def certified(solution: Solution, lcp_tol: float = 1e-9) -> list[Check]:
     return [
         *contact_problem(solution, lcp_tol),
         *penetration(solution),
+        *normals(solution),
         *drift(solution, remedy="use a smaller h."),
         *made_and_lost(solution),
         *constrained_equilibrium(solution),

@@ -39,6 +39,7 @@ from explorer.systems.massless import Massless
 from explorer.types import Reals
 from explorer.verification.energy import made_and_lost
 from explorer.verification.growth import newmark_growth
+from explorer.verification.inertia import inertia
 from explorer.verification.newmark import equilibrium
 
 if TYPE_CHECKING:
@@ -362,6 +363,7 @@ class Structural(Family):
         )
         return [
             solved_to,
+            *inertia(solution),
             *equilibrium(solution),
             *[local] * (self.error_tol > 0),
             *newmark_growth(solution),
