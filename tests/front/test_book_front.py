@@ -19,11 +19,10 @@ def context():
         yield browser.new_context(viewport={"width": 1280, "height": 800}, offline=True)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_every_page_opens_without_an_error_and_with_its_words_apart(context, book, width):
+def test_every_page_opens_without_an_error_and_with_its_words_apart(context, book):
     pages = sorted(book.folder.rglob("*.html"))
     assert len(pages) > 12
-    found = {path.stem: look(context, path, (width,)) for path in pages}
+    found = {path.stem: look(context, path, WIDTHS) for path in pages}
     assert {name: said for name, said in found.items() if said} == {}
 
 
