@@ -264,7 +264,7 @@ def test_events_of_contacts_are_counted_and_those_of_one_are_points(monkeypatch,
     put(monkeypatch, members.read_contacts, impulse_events=impulse_events, refer=lambda one: one,
         Found=lambda *given: space(), friction_events=lambda trace, column, since: 100 * column)  # fmt: skip
     section = members.BY_EVENT if by_event else members.BY_EVENT + 1
-    contacts = space(rigid=np.zeros(2), along=np.array([-1, 0 if since else 3]))
+    contacts = space(rigid=np.zeros(2), along=np.array([-1, 0 if since else 3]), impact_steps=1)
     given = space(since=[9.0, since], section=section, contact=contact)
     hits = members.read_contacts(trace, contacts, given, seen, 1)
     expected = [r for r in rows.get(contact, []) if r >= since] if by_event else []
