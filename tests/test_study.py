@@ -438,7 +438,8 @@ def test_friction_that_changes_with_time_makes_a_system_driven():
     )  # fmt: skip
     with pytest.raises(ex.BadModel, match="depends on t, so a return to 'belt' has another phase"):
         limit_cycle(belt, section="belt")
-    slow = ex.FirstOrderSystem("slow", x="c", f=["sin(2*t) - c"])
+    slow = ex.HybridSystem("slow", x="c")
+    slow.mode("m", ["sin(2*t) - c"])
     slow.start(x=[0], t_end=20, time_unit="min")
     with pytest.raises(ex.BadValue, match=r"period = 1 min, so .* = 3\.1415927 min"):
         ReturnMap(slow, period=1.0)

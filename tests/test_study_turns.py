@@ -49,13 +49,13 @@ def test_directions_are_stretched_by_what_is_on_the_diagonal(sizes, least, logs)
     R = np.diag(sizes) + np.triu(0.3 * rng.normal(size=(n, n)), 1) * (min(sizes) > 1e-3)
     one = bare(kind, x=np.zeros(n), length=2.0, frame=None)
     with np.errstate(divide="ignore"):
-        assert one._stretched(Q @ R, least) == pytest.approx(np.log(logs))
+        assert one._stretched(Q @ R, least, n) == pytest.approx(np.log(logs))
     kept = [k for k, size in enumerate(sizes) if size > least * max(sizes)]
     assert one.frame.shape == (n, len(kept))
     assert np.abs(one.frame.T @ Q[:, kept]) == pytest.approx(np.eye(len(kept)), abs=1e-12)
-    assert one._stretched(np.zeros((n, 0)), least).tolist() == [-np.inf] * n
+    assert one._stretched(np.zeros((n, 0)), least, n).tolist() == [-np.inf] * n
     with pytest.raises(BadValue, match="part by a factor"):
-        one._stretched(Q @ np.diag([1.5 * _LARGEST, *[1.0] * (n - 1)]), 0.0)
+        one._stretched(Q @ np.diag([1.5 * _LARGEST, *[1.0] * (n - 1)]), 0.0, n)
 
 
 @for_each(
@@ -70,8 +70,11 @@ def test_directions_are_stretched_by_what_is_on_the_diagonal(sizes, least, logs)
         (1, "early"),
     ],
 )
-def test_an_interval_of_a_flow_is_marched_with_its_frame(done, told):
+def test_an_interval_of_a_flow_is_marched_with_its_frame(monkeypatch, done, told):
     kind = spectrum_class()
+    for name in ("directions", "directions_at_end"):
+        monkeypatch.setattr(flow_spectrum, name, lambda run: None)  # nothing is held
+    monkeypatch.setattr(flow_spectrum, "least_free", lambda run: 2)
     asked = []
     S = np.array([[2.0, 0.0], [0.0, 0.5], [9.0, 9.0]]) * (np.nan if told == "without speed" else 1)
     status = space(ok="go on" not in told, message="It fails.")
@@ -96,7 +99,7 @@ def test_an_interval_of_a_flow_is_marched_with_its_frame(done, told):
         return run
 
     one = bare(kind, x=np.array([1.0, 2.0]), compiled=None, frame=np.eye(2), mode=None, system=space(name="m"), done=done, length=2.0,
-               scheme=space(run=march), rho=(), events=Counter())  # fmt: skip
+               scheme=space(run=march), rho=(), events=Counter(), again=9)  # fmt: skip
     if told:
         with pytest.raises(
             BadValue if told.startswith(("no d", "At")) else StepFailed,
@@ -341,19 +344,21 @@ def test_a_cycle_begins_elsewhere_before_an_event_comes_to_its_start(monkeypatch
     rate = np.array([3.0, 4.0])
     kind = type("Own", (module.Cycles,), {
         "autonomous": case != "driven", "clear": lambda self, run, mode: case != "held", "middle": lambda self, run, mode: (start, S),
-        "_rate": lambda self, start: rate, "evaluate": lambda self, u: ("at", u.tolist()),
+        "_look": lambda self, start: rate, "evaluate": lambda self, u: ("at", u.tolist()),
     })  # fmt: skip
     one = bare(
         kind,
         n=n,
         scale=scale,
         edge=0.0 if case == "first" else 1.0,
+        wide=np.ones(n),
         anchor=None,
         along=None,
         mode=0,
     )
     node = space(w=np.array([1.0, 2.0, 3.0, 4.0]), tangent=np.array([0.1, 0.2, 0.3, 0.4]))
     monkeypatch.setattr(module, "cycle_of", lambda node: cycle)
+    monkeypatch.setattr(module, "is_point", lambda run, wide: False)
     monkeypatch.setattr(module, "tangent", lambda problem, at, like: ("along", like))
     monkeypatch.setattr(module, "Node", lambda w, tangent, at: space(w=w, tangent=tangent, at=at))
     found = one.settled(node)
