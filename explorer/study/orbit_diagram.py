@@ -171,7 +171,7 @@ def orbit_diagram(
         )
     points = whole(points, "points", 1)
     if section.period is not None:
-        transient = whole(transient, "transient, in periods of the section,", 0)
+        transient = whole(transient, "transient", 0)
         if t_end is not None:
             raise BadValue("t_end follows from transient and points, which count periods.")
         t_end, transient = (
