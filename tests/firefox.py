@@ -5,15 +5,15 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import os
 import shutil
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import websocket
-from browsers import missing
+from browsers import Window, missing
 
 NAMES = ("firefox-esr", "firefox")
 _SAID = "WebDriver BiDi listening on "
@@ -28,7 +28,7 @@ _QUIET = {
 }
 
 
-class Firefox:
+class Firefox(Window):
     """One window; `errors` are those of its page since it was opened."""
 
     def __init__(self, address: str) -> None:
@@ -71,20 +71,8 @@ class Firefox:
         text = found["result"].get("value")
         return None if text is None else json.loads(text)
 
-    def wait(self, expression: str, seconds: float = 20):
-        """Return the value of an expression as soon as it is true of the page."""
-        end = time.monotonic() + seconds
-        while not (value := self.js(expression)):
-            assert time.monotonic() < end, (expression, self.errors)
-            time.sleep(0.05)
-        return value
-
-    def press(self, selector: str, key: str) -> None:
-        """Press a key on an element, as a user does."""
-        self.js(f"(document.querySelector({selector!r}).focus(), true)")
-        actions = [{"type": kind, "value": key} for kind in ("keyDown", "keyUp")]
-        keys = {"type": "key", "id": "keys", "actions": actions}
-        self.call("input.performActions", context=self.page, actions=[keys])
+    def act(self, actions: list[dict]) -> None:
+        self.call("input.performActions", context=self.page, actions=actions)
 
     def shot(self, path: Path) -> None:
         found = self.call("browsingContext.captureScreenshot", context=self.page)
@@ -102,7 +90,7 @@ def firefox(home: Path) -> Iterator[Firefox]:
     process = subprocess.Popen(
         [path, "--headless", "--no-remote", "--profile", str(home), "--remote-debugging-port", "0"],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        env={"HOME": str(home), "PATH": "/usr/bin:/bin", "MOZ_CRASHREPORTER_DISABLE": "1"},
+        env={"HOME": str(home), "PATH": os.defpath, "MOZ_CRASHREPORTER_DISABLE": "1"},
     )  # fmt: skip
     try:
         said = next((line for line in process.stderr if _SAID in line), None)

@@ -14,22 +14,23 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
-from browsers import missing
+from browsers import Window, missing
 
 TOOLS = {"WebKitWebDriver": "webkit2gtk-driver", "Xvfb": "xvfb"}  # and Debian's packages of them
 _HEAR = "addEventListener('error', (e) => (window.nsxErrors ??= []).push(e.message)), true"
 
 
-class Webkit:
+class Webkit(Window):
     """One window; `errors` are those of its page since it was opened."""
 
     def __init__(self, address: str) -> None:
-        self.address = f"{address}/session"
-        self.address += "/" + self.call("", capabilities={})["sessionId"]
+        self.address = address
+        self.address += "/session/" + self.call("session", capabilities={})["sessionId"]
 
     def call(self, path: str, method: str = "POST", **params):
         body = json.dumps(params).encode() if method == "POST" else None
-        asked = urllib.request.Request(self.address + path, body, method=method)
+        url = f"{self.address}/{path}".removesuffix("/")
+        asked = urllib.request.Request(url, body, method=method)
         with urllib.request.urlopen(asked, timeout=60) as answer:
             return json.load(answer)["value"]
 
@@ -38,12 +39,12 @@ class Webkit:
         return self.js("window.nsxErrors ?? []")
 
     def size(self, width: int, height: int) -> None:
-        self.call("/window/rect", width=width, height=height)
+        self.call("window/rect", width=width, height=height)
         bar = height - self.js("innerHeight")
-        self.call("/window/rect", width=width, height=height + bar)
+        self.call("window/rect", width=width, height=height + bar)
 
     def open(self, url: str) -> None:
-        self.call("/url", url=url)
+        self.call("url", url=url)
         self.js(_HEAR)
 
     def js(self, expression: str):
@@ -52,26 +53,15 @@ class Webkit:
             "const done = arguments[0]; (async () => JSON.stringify(await (" + expression + ")))()"
             ".then((text) => done(text ?? null), (error) => done({ error: String(error) }));"
         )
-        found = self.call("/execute/async", script=script, args=[])
+        found = self.call("execute/async", script=script, args=[])
         assert not isinstance(found, dict), found
         return None if found is None else json.loads(found)
 
-    def wait(self, expression: str, seconds: float = 20):
-        """Return the value of an expression as soon as it is true of the page."""
-        end = time.monotonic() + seconds
-        while not (value := self.js(expression)):
-            assert time.monotonic() < end, (expression, self.errors)
-            time.sleep(0.05)
-        return value
-
-    def press(self, selector: str, key: str) -> None:
-        """Press a key on an element, as a user does."""
-        self.js(f"(document.querySelector({selector!r}).focus(), true)")
-        actions = [{"type": kind, "value": key} for kind in ("keyDown", "keyUp")]
-        self.call("/actions", actions=[{"type": "key", "id": "keys", "actions": actions}])
+    def act(self, actions: list[dict]) -> None:
+        self.call("actions", actions=actions)
 
     def shot(self, path: Path) -> None:
-        path.write_bytes(base64.b64decode(self.call("/screenshot", "GET")))
+        path.write_bytes(base64.b64decode(self.call("screenshot", "GET")))
 
 
 @contextlib.contextmanager
@@ -96,7 +86,7 @@ def webkit(home: Path) -> Iterator[Webkit]:
         driver = subprocess.Popen(
             ["WebKitWebDriver", f"--port={port}"], start_new_session=True,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            env={"HOME": str(home), "PATH": "/usr/bin:/bin", "DISPLAY": f":{display}",
+            env={"HOME": str(home), "PATH": os.defpath, "DISPLAY": f":{display}",
                  "LIBGL_ALWAYS_SOFTWARE": "1"},
         )  # fmt: skip
         stack.callback(_ended, driver)
