@@ -55,11 +55,12 @@ def _seen(run: Run) -> dict[int, str]:
     slip = fine.slip[np.searchsorted(fine.t, middle)]
     way = np.sign(slip) * (np.abs(slip) > _SLOW * np.abs(run.v).max(initial=0.0))
     short = (np.diff(t) < _SHORT * t[-1]) & (np.abs(slip).max(axis=1) < _NEAR)
-    found = {}
+    found, lasting = {}, np.flatnonzero(~short)
     for event in (e for e in told if e.kind in _RUBS):
         here = int(np.searchsorted(t, event.t))
-        before = max([k for k in range(here) if not short[k]], default=-1)
-        after = min([k for k in range(here, len(short)) if not short[k]], default=here - 1)
+        place = int(np.searchsorted(lasting, here))
+        before = int(lasting[place - 1]) if place else -1
+        after = int(lasting[place]) if place < len(lasting) else here - 1
         beside = np.abs(run.slip[event.row - 1 : event.row + 1, event.index])
         if not (beside <= _NEAR).all():  # an impact has it
             continue
