@@ -8,7 +8,7 @@ import explorer as ex
 from explorer import HybridSystem, Param
 
 
-def thermostat() -> HybridSystem:
+def heater() -> HybridSystem:
     """Two modes, one state, no reset."""
     return HybridSystem(
         "room", x="T", units="degC", params={"a": Param(0.3, 0.1, 1, "1/s"), "U": Param(21, 20, 25)},
@@ -51,4 +51,4 @@ def clock() -> HybridSystem:
     )  # fmt: skip
 
 
-HYBRIDS = {build.__name__: build for build in (thermostat, ball_with_reset, clock)}
+HYBRIDS = {build.__name__: build for build in (heater, ball_with_reset, clock)}

@@ -11,9 +11,7 @@ from explorer.models import models
 
 BUILDS = {**models, **HYBRIDS}
 SYSTEMS = {name: BUILDS[name]() for name in sorted(BUILDS)}  # built once, only read
-GALLERY = {  # the models alone, each the shipped one
-    name: build() if name in HYBRIDS else SYSTEMS[name] for name, build in models.items()
-}
+GALLERY = {name: SYSTEMS[name] for name in models}  # the models alone
 
 
 @functools.cache

@@ -9,7 +9,6 @@ import argparse
 from unittest import mock
 
 import numpy as np
-from hybrids import HYBRIDS
 from kinds import SYSTEMS
 
 from explorer.dispatch.simulate import simulate
@@ -29,7 +28,7 @@ def differs(name: str) -> str:
 
     A film that a disturbance of the size of round-off changes need not be the same.
     """
-    system = models[name]() if name in HYBRIDS else SYSTEMS[name]
+    system = SYSTEMS[name]
     fresh, stored = card(system), shipped().get(name)
     if stored is None:
         return "has no card"

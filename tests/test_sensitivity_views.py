@@ -87,7 +87,7 @@ def test_left_limits_are_open_and_right_ones_closed():
 
 
 def test_what_does_not_jump_has_no_marks():
-    sens = ex.sensitivity(HYBRIDS["thermostat"](), wrt="a", t_end=6.0)
+    sens = ex.sensitivity(HYBRIDS["heater"](), wrt="a", t_end=6.0)
     left = named(draw(sens), "left limit")[0]  # the temperature itself
     assert (left["y"] < -1e8).all()
     assert (named(draw(sens), "left limit")[1]["y"] > -1e8).all()  # its derivative does

@@ -311,7 +311,7 @@ def test_a_preset_keeps_the_scheme_if_it_can(model):
 
 
 def test_the_start_of_a_hybrid_system():
-    session = Session(HYBRIDS["thermostat"])
+    session = Session(HYBRIDS["heater"])
     session.set(**{"x0.T": 20.5, "mode0": "off"})
     run = session.solution
     assert (run.x[0], run.mode[0]) == ([20.5], 1)
@@ -351,7 +351,7 @@ def test_the_sliders_of_the_start_reach_around_it(model):
 
 
 def test_changed_equations_of_a_system_that_starts_elsewhere_are_seen():
-    system = HYBRIDS["thermostat"]()
+    system = HYBRIDS["heater"]()
     session = Session(system)
     session.set(mode0="off")
     before = session.solution

@@ -194,7 +194,7 @@ def test_a_saved_run_comes_back_and_runs_again_bitwise(name, scheme, tmp_path):
 
 @pytest.mark.parametrize("question", [{"mode0": "off"}, {"x0": [20.25]}, {"t_eval": [0, 0.3, 1]}])
 def test_a_saved_located_run_remembers_what_was_asked(question, tmp_path):
-    run = ex.simulate(HYBRIDS["thermostat"](), a=0.5, t_end=7, **question)
+    run = ex.simulate(HYBRIDS["heater"](), a=0.5, t_end=7, **question)
     back = ex.load(run.save(tmp_path / "run"))
     for again in (back, ex.rerun(back)):
         for key in (key for key in LOCATED if key not in run.ABSENT):
@@ -242,7 +242,7 @@ def test_a_question_that_makes_no_sense_is_refused(name, scheme, question, said)
 
 
 def test_the_file_of_a_run_with_other_events_is_refused(tmp_path):
-    run = ex.simulate(HYBRIDS["thermostat"]())
+    run = ex.simulate(HYBRIDS["heater"]())
     path = run.save(tmp_path / "run")
     with np.load(path) as file:
         arrays = {k: file[k][:-1] if k != "spec" else file[k] for k in file.files}
