@@ -158,6 +158,20 @@ def test_an_impact_passes_the_end_of_the_period():
     assert sorted([v / v_next, v_next / v]) == pytest.approx([-1 / E, -E], rel=1e-2)
 
 
+def test_an_impact_passes_the_begin_of_the_period():
+    """The other way: the impact comes to the end of the period, whose length changes too."""
+    found = continuation(
+        ex.models.impact_oscillator(), parameter="omega", period="2*pi/omega", over=(0.93, 1.1),
+        omega=0.95, s=0.5, e=E, c=C, guess=[0.484, -1.395], direction="up",
+    )  # fmt: skip
+    assert set(found.piece) == {0, 1}
+    assert found.ends[1] == "end of the range"
+    jump = int(np.flatnonzero(np.diff(found.piece))[0])
+    (x, v), (x_next, v_next) = found.x[jump], found.x[jump + 1]
+    assert (x, x_next) == pytest.approx((0.5, 0.5), abs=1e-3)
+    assert v / v_next == pytest.approx(-E, rel=1e-2)
+
+
 # -- the simplest walker ----------------------------------------------------------------------------
 
 

@@ -365,9 +365,9 @@ class EventDriven(Picks, Scheme):
         return march.trajectory(t_eval)
 
     def ensemble(self, system: System) -> Callable[[Members, Asked], Observed] | None:
-        """Return what marches many members in one call, where the kernel makes their starts."""
+        """Return what marches many members in one call, if their starts need no correction."""
         flow = compile_flow(system)
-        if self.newmark is not None or not makes_starts(flow):
+        if self.newmark is not None or not makes_starts(flow, self._usual_settings):
             return None
         return partial(march_members, flow, self._usual_settings)
 

@@ -294,10 +294,13 @@ class Cycles:
         cycle = cycle_of(ended.node)
         event = min(cycle.run.located, key=lambda e: min(e.t, cycle.T - e.t))
         late, jump = event.t > 0.5 * cycle.T, cycle.run.march.jump(cycle.run.located.index(event))
-        x, S = (jump.x_minus, jump.s_minus) if late else (event.x_plus, jump.s_plus)
+        x, S = (event.x_minus, jump.s_minus) if late else (event.x_plus, jump.s_plus)
         w, plane, way = ended.w.copy(), np.zeros(len(ended.w)), ended.node.tangent
         plane[-1] = np.sign(way[-1]) or 1.0
-        moves = S[: self.n] @ (way * self.scale) / max(abs(way[-1]), _STEEP)
+        moves = S[: self.n] @ (way * self.scale)
+        if late and self._by_p is not None:  # the end of the period moves with the parameter
+            moves += jump.f_minus[: self.n] * self._of_rho(self._by_p) * way[-1] * self.scale[-1]
+        moves /= max(abs(way[-1]), _STEEP)
         before, self.held = self.held, Held(cycle.run, event.t, late)
         for size in _PAST:
             w[: self.n] = (x + size * moves) / self.scale[: self.n]
