@@ -329,7 +329,9 @@ class EventDriven(Picks, Scheme):
             If the start is inconsistent.
         """
         if not t_end > 0:
-            raise BadValue(f"t_end = {quantity(t_end, 's')} must be greater than zero.")
+            raise BadValue(
+                f"t_end = {quantity(t_end, compiled.system.time_unit)} must be greater than zero."
+            )
         if not self.points <= _MOST:  # they are made when they are first looked at: too late to say
             raise BadValue(
                 f"points = {self.points:g} are more than memory allows: at most {_MOST:g}."

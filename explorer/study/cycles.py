@@ -18,6 +18,7 @@ import sympy as sp
 from explorer.compiled.assembly import assembly
 from explorer.dispatch.simulate import begun_in
 from explorer.errors import BadValue, StepFailed
+from explorer.quantities import quantity
 from explorer.results.solution import Solution
 from explorer.schemes.event_driven import EventDriven
 from explorer.study.arclength import BranchEnds, Evaluation, Node, correct, tangent
@@ -160,7 +161,7 @@ class Cycles:
         self.rho[self.place] = u[-1]
         T = float(u[self.n]) if self.period is None else self._of_rho(self.period)
         if not T > 0:
-            raise BadValue(f"The period T = {T:g} s is not positive.")
+            raise BadValue(f"The period T = {quantity(T, self.system.time_unit)} is not positive.")
         if self.period is not None:
             check_period(self.system, T, dict(zip(self.system.parameters, self.rho, strict=True)))
         return u[: self.n], T

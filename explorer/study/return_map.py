@@ -28,6 +28,7 @@ from explorer.dispatch.choose import choose
 from explorer.dispatch.simulate import begun_in, simulate
 from explorer.errors import BadModel, BadValue, NotApplicable, StepFailed, suggest
 from explorer.parameters import number
+from explorer.quantities import quantity
 from explorer.results.event import LocatedEvent
 from explorer.results.solution import Solution
 from explorer.schemes.event_driven import EventDriven
@@ -127,16 +128,23 @@ class ReturnMap:
         self.period = None if period is None else self.count * self._number(period)
         if self.period is not None:
             check_period(system, self.period, self.values)
-        self.t_max = system.t_end if t_max is None else number(t_max, "t_max", "s", positive=True)
+        self.t_max = (
+            system.t_end if t_max is None else number(t_max, "t_max", self._unit, positive=True)
+        )
         self.compiled = chosen.compile(system)
         self.mode = self._mode()
         self.states = tuple(s.name for s in self.compiled.states)
         self._span, self._last = self.t_max, 0.0
 
+    @property
+    def _unit(self) -> str:
+        """The unit of time."""
+        return self.system.time_unit
+
     def _number(self, period: Value) -> float:
         formula = expression(period, self.system.symbols(state=False), "period")
         value = formula.xreplace({sp.Symbol(k): sp.Float(v) for k, v in self.values.items()})
-        return number(sp.N(value), "period", "s", positive=True)
+        return number(sp.N(value), "period", self._unit, positive=True)
 
     def _mode(self) -> str | None:
         system = self.system
@@ -316,8 +324,8 @@ class ReturnMap:
         seen = ", ".join(dict.fromkeys(e.contact for e in run.located)) or "none"
         return (
             f"Event {self.count} of the section {self.section!r} does not happen up to "
-            f"t = {run.t[-1]:g} s (events that do: {seen}). Another guess or a longer t_max may "
-            "reach it."
+            f"t = {quantity(run.t[-1], self._unit)} (events that do: {seen}). Another guess or a "
+            "longer t_max may reach it."
         )
 
 

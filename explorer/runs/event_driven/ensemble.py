@@ -26,12 +26,12 @@ _STAGES = 17  # slopes of a step
 
 
 def makes_starts(flow: Flow, settings: Settings) -> bool:
-    """Whether many members can be marched in one call: none is corrected, no continuation picked."""
+    """Whether members are marched in one call: no start is corrected, no continuation picked."""
     return not (flow.system.drive is not None or flow.assembles or settings.picks)
 
 
 def _modes(flow: Flow, members: Members) -> np.ndarray:
-    """Return the mode in which each member begins that does not follow another, -1: in none, (k,)."""
+    """Return the modes in which members begin that follow no other, (k,); -1: in none."""
     own = 0 if flow.automaton is None else flow.automaton.start_mode
     found = np.full(members.size, own)
     if members.mode >= 0:
