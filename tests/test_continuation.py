@@ -486,7 +486,7 @@ def test_flips_over_two_parameters_are_those_of_the_logistic_map():
 def test_a_curve_that_cannot_be_followed_is_refused(impacts, given, said):
     with pytest.raises(ex.ExplorerError, match=said):
         bifurcation_curve(impacts, *given)
-    with pytest.raises(ex.ExplorerError, match="no fold or flip"):
+    with pytest.raises(ex.ExplorerError, match="no bifurcation that a second parameter"):
         bifurcation_curve(dataclasses.replace(impacts, points=()), "e")
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "approach",
     "between",
     "correct",
+    "lagrange",
     "located",
     "tangent",
 ]
@@ -259,11 +260,12 @@ def _at(path: Sequence[Node], margin: str, value: float) -> tuple[np.ndarray, fl
     used = path[-_FIT:]
     x = np.array([n.at.margins[margin] for n in used])
     w = np.array([n.w for n in used])
-    full, less = (_lagrange(x[k:], w[k:], value) for k in (0, 1))
+    full, less = (lagrange(x[k:], w[k:], value) for k in (0, 1))
     return full, float(abs(full[-1] - less[-1]))
 
 
-def _lagrange(x: np.ndarray, w: np.ndarray, at: float) -> np.ndarray:
+def lagrange(x: np.ndarray, w: np.ndarray, at: float) -> np.ndarray:
+    """Return at one place the polynomials through w (k, m) at the places x (k,)."""
     weights = [
         np.prod([(at - x[j]) / (x[i] - x[j]) for j in range(len(x)) if j != i])
         for i in range(len(x))

@@ -236,11 +236,11 @@ def _join(problem: Followed, a: Node, b: Node, options: Options, found: Traced) 
 
 
 def crossing(a: Node, b: Node) -> list[str]:
-    """Return the tests whose signs differ at two points."""
+    """Return the tests whose signs differ at two points; exactly zero counts as positive."""
     return [
         name
         for name, value in a.at.tests.items()
-        if name in b.at.tests and value * b.at.tests[name] < 0
+        if name in b.at.tests and (value < 0) != (b.at.tests[name] < 0)
     ]
 
 
@@ -255,9 +255,9 @@ def _tested(problem: Followed, a: Node, b: Node, options: Options) -> list[Speci
         name: lambda n, name=name: n.at.tests[name]  # type: ignore[misc]
         for name in crossing(a, b)
     }
-    if a.tangent[-1] * b.tangent[-1] < 0:
+    if (a.tangent[-1] < 0) != (b.tangent[-1] < 0):
         tests["fold"] = lambda n: float(n.tangent[-1])
-    elif _bordered(a) * _bordered(b) < 0:
+    elif (_bordered(a) < 0) != (_bordered(b) < 0):
         tests["branch point"] = lambda n: (
             _bordered(n)
             * float(
