@@ -13,6 +13,7 @@ from scipy.linalg import expm
 from scipy.optimize import brentq
 
 import explorer as ex
+from explorer.models.integrate_and_fire import tongue
 from explorer.study import Section, bifurcation_curve, continuation, orbit_diagram
 from explorer.study.arclength import Evaluation, Node, correct, tangent
 
@@ -656,3 +657,22 @@ def test_a_branch_goes_on_where_its_cycle_is_begun_elsewhere():
         assert np.sort(told.real) == pytest.approx(boost_multipliers(I_ref), abs=2e-6)
     (flip,) = (point for point in branch.points if point.kind == "flip")
     assert boost_multipliers(flip.parameter)[0] == pytest.approx(-1, abs=1e-6)
+
+
+def test_newton_does_not_pass_a_threshold_and_the_tongue_has_its_edges():
+    """From v = 0 it came to a cycle above the threshold, which never fires and none can reach."""
+    gamma, omega, A = 1.3, 5.0, 0.35
+    low, high = tongue(gamma, A, omega)
+    branch = continuation(
+        ex.models.integrate_and_fire(), parameter="S", period="2*pi/omega",
+        over=(low - 0.3, high + 0.3), S=0.5 * (low + high) + 0.01, gamma=gamma, omega=omega, A=A,
+    )  # fmt: skip
+    folds = sorted(point.parameter for point in branch.found("fold"))
+    assert folds == pytest.approx([low, high], abs=1e-9)
+    assert {len(one) for one in branch.sequences} == {1}
+    (curve,) = [
+        bifurcation_curve(branch, "A", (0.2, 0.5), point=point, step=0.2)
+        for point in branch.found("fold")[:1]
+    ]
+    edges = np.array([tongue(gamma, a, omega) for a in curve.values[:, 1]])
+    assert np.abs(edges - curve.values[:, :1]).min(axis=1).max() < 1e-8

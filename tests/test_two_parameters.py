@@ -168,7 +168,7 @@ def test_slides_that_begin_behind_a_crossing(monkeypatch):
     """There x1' = (A x)_1 - b1 by the other field falls to zero; the slide grows from length 0."""
     branch = continuation(
         ex.models.relay_feedback(), parameter="b1", section="relay", count=2, over=(0, 0.2),
-        b1=0, direction="up", step=0.1, **RELAY,
+        b1=0, direction="up", step=0.3, **RELAY,
     )  # fmt: skip
     b1, s = followed(branch, "s", (0.99, 1.01), "sliding", step=0.5)
     for b, own in zip(b1, s, strict=True):

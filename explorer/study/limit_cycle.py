@@ -303,6 +303,8 @@ def _solved(
             )
         for k in range(HALVINGS):
             new = x + 0.5**k * dx
+            if not P.same_side(x, new):
+                continue
             try:
                 trial = P(new)
             except ExplorerError:

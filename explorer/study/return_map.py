@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -35,6 +36,7 @@ from explorer.schemes.event_driven import EventDriven
 from explorer.study import study
 from explorer.study.asked import Chosen
 from explorer.study.forcing import check_period, depends_on_time
+from explorer.study.near_misses import Guard, NearMisses
 from explorer.systems import (
     HybridSystem,
     System,
@@ -45,6 +47,9 @@ from explorer.types import Numbers, Value
 __all__ = ["Guess", "Return", "ReturnMap"]
 
 Guess: TypeAlias = float | Sequence[float] | np.ndarray | Numbers  # a state, or its entries by name
+
+
+_BEHIND = 1e-6  # of the largest state: a guard this far behind has been passed
 
 
 @study
@@ -242,6 +247,28 @@ class ReturnMap:
         if free is None:
             return Return(x, T, DP, run)
         return Return(x, T, DP @ free @ free.T, run, free)
+
+    def same_side(self, x: np.ndarray, new: np.ndarray) -> bool:
+        """Whether no guard that lies ahead of a state lies behind another one.
+
+        Guards of the mode that fire in one direction only: a state that has passed one would never
+        meet it. The section itself is left out.
+        """
+        for guard in self._guards:
+            ahead, behind = (guard.side * guard.value(0.0, s, self.rho) for s in (x, new))
+            least = _BEHIND * (1 + float(np.abs(x).max()))
+            if ahead > least and behind < -least:
+                return False
+        return True
+
+    @cached_property
+    def _guards(self) -> list[Guard]:
+        """The guards of the mode in which the map begins, other than the section."""
+        if self.mode is None:
+            return []
+        mode = [m.name for m in self._hybrid.modes].index(self.mode)
+        found = [g for g in NearMisses(self.system).guards if g.mode == mode and g.side]
+        return [g for g in found if g.when is None and g.name != self.section]
 
     def trust(self, back: Return) -> Trust:
         """Return the trust in the Jacobian of a return, whose run is looked at up to its end."""
