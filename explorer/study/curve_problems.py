@@ -38,9 +38,16 @@ from explorer.study.trace import Options, Special
 __all__ = ["KINDS", "LEFT", "REAL", "Curve"]
 
 KINDS = (
-    "fold", "flip", "Neimark-Sacker", "Hopf", "border collision", "boundary", "grazing", "corner",
+    "fold",
+    "flip",
+    "Neimark-Sacker",
+    "Hopf",
+    "border collision",
+    "boundary",
+    "grazing",
+    "corner",
     "sliding",
-)  # fmt: skip
+)
 LEFT = " leaves the range of the branch."
 REAL = "The pair of multipliers becomes real."
 _STEP = 1e-5  # of difference quotients, in units of the scales

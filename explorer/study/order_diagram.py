@@ -105,11 +105,10 @@ def order_diagram(
             f"order_diagram accepts systems x' = ..., and {system.name!r} is not one. Use "
             "study.work_precision for mechanical systems."
         )
-    span = (
-        system.t_end if t_end is None else number(t_end, "t_end", system.time_unit, positive=True)
-    )
+    unit = system.time_unit
+    span = system.t_end if t_end is None else number(t_end, "t_end", unit, positive=True)
     given = (span / STEPS).tolist() if h is None else np.atleast_1d(h).tolist()
-    steps = sorted((number(x, "h", system.time_unit, positive=True) for x in given), reverse=True)
+    steps = sorted((number(x, "h", unit, positive=True) for x in given), reverse=True)
     values = {**(rho or {}), **parameters}
     asked: Run = {"t_end": span, "rho": values, "throw": False}
     right, known_from = truth(system, reference, asked, steps[-1])
