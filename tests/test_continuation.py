@@ -676,3 +676,20 @@ def test_newton_does_not_pass_a_threshold_and_the_tongue_has_its_edges():
     ]
     edges = np.array([tongue(gamma, a, omega) for a in curve.values[:, 1]])
     assert np.abs(edges - curve.values[:, :1]).min(axis=1).max() < 1e-8
+
+
+def test_two_stops_that_graze_at_once_have_an_error_bar_that_fits():
+    """Cycles that hit both end where |Z| reaches them; the free ones behind tell how well it is known."""
+    system = ex.MechanicalSystem(
+        "two stops", q="x", mass=[[1]], params={"s": ex.Param(1.3, 1, 2)},
+        force=["cos(0.6*t) - x - v_x/10"],
+        contacts=[ex.Contact("s - x", e=0.6, name="right"), ex.Contact("s + x", e=0.6, name="left")],
+        start={"q": [0], "t_end": 10},
+    )  # fmt: skip
+    branch = continuation(
+        system, parameter="s", period="2*pi/0.6", over=(1.3, 1.8), s=1.3198, direction="up", step=0.1,
+        guess=[1.2863, -0.3149],
+    )  # fmt: skip
+    (grazing,) = branch.found("grazing")
+    wanted = 1 / abs(1 - 0.6**2 + 0.06j)
+    assert abs(grazing.parameter - wanted) <= grazing.error < 1e-7

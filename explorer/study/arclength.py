@@ -25,6 +25,7 @@ __all__ = [
     "approach",
     "between",
     "correct",
+    "error_from_behind",
     "lagrange",
     "located",
     "tangent",
@@ -239,6 +240,35 @@ def approach(
             return None
         error = max(error, float(abs(end[-1] - path[-1].p)))
     return end, added, error
+
+
+def error_from_behind(
+    problem: Problem, other: Node | None, end: np.ndarray, error: float, tol: float
+) -> float:
+    """Return the error of the parameter at which a branch ends, less if one behind it tells that.
+
+    Parameters
+    ----------
+    other : Node or None
+        A point behind the end, with another sequence of events.
+    end : (m,) scaled unknowns there, as found from the front
+    error : float
+        As estimated from the front.
+    """
+    if other is None or error <= _NEAR * 10:
+        return error
+    plane = np.append(np.zeros(len(end) - 1), 1.0)
+    step = float(other.p - end[-1])
+    done = correct(problem, other.w + step * plane, plane, tol, like=other.tangent)
+    if done is None or done[0].at.sequence != other.at.sequence:
+        return error
+    far, found = done[0], [error]
+    for key, value in other.at.margins.items():
+        if 0 < value < far.at.margins.get(key, 0.0):
+            reached = approach(problem, [far, other], key, tol)
+            if reached is not None:
+                found.append(max(abs(float(reached[0][-1] - end[-1])), reached[2], tol))
+    return min(found)
 
 
 def _confirmed(

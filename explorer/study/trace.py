@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +17,7 @@ from explorer.study.arclength import (
     Problem,
     approach,
     correct,
+    error_from_behind,
     located,
 )
 
@@ -155,9 +156,10 @@ def trace(problem: Followed, start: Node, options: Options) -> Traced:
             if ended is None and h / 2 >= options.h_min:
                 h /= 2
                 continue
-            if ended is not None and ended.kind != "phase":
-                found.specials.append(ended)
             other = None if ended is None else problem.beyond(here, ended, options)
+            if ended is not None and ended.kind != "phase":
+                error = error_from_behind(problem, other, ended.w, ended.error, options.tol)
+                found.specials.append(replace(ended, error=error))
             if other is None:
                 found.reason = _why(problem, here, h, ended)
                 return found
@@ -310,8 +312,7 @@ def _at_margin(
 
 def other_side(problem: Problem, here: Node, ended: Special, options: Options) -> Node | None:
     """Return a point beyond the end of a branch, with another sequence of events, if there is."""
-    plane = np.zeros(len(ended.w))
-    plane[-1] = 1.0
+    plane = np.append(np.zeros(len(ended.w) - 1), 1.0)
     onward = np.sign(ended.node.tangent[-1]) or 1.0
     for sign in (onward, -onward):
         for size in _BEYOND:
@@ -374,8 +375,7 @@ def _to_the_edge(
 ) -> None:
     """Add the point at the end of the range, and what lies before it."""
     edge = options.low if node.p < options.low else options.high
-    plane = np.zeros(len(here.w))
-    plane[-1] = 1.0
+    plane = np.append(np.zeros(len(here.w) - 1), 1.0)
     part = (edge - here.p) / (node.p - here.p)
     guess = here.w + part * (node.w - here.w)
     guess[-1] = edge
