@@ -42,6 +42,14 @@ def test_flips_of_a_map():
     assert tr == pytest.approx(-1 - dr, abs=1e-9)
 
 
+def test_curves_of_a_map_are_drawn():
+    branch = continuation(plane(mu=1.0), parameter="mu", over=(-1, 2))
+    picture = ex.views.bifurcation_curves.picture(bifurcation_curve(branch, "k", (-0.5, 0.5)))
+    names = [trace["name"] for trace in picture.data]
+    assert names == ["border collision", "border collision of the branch"]
+    assert picture.data[0]["line"]["dash"] == "dot"
+
+
 def test_neimark_sacker_of_a_map_ends_where_its_multipliers_are_real():
     branch = continuation(plane(tr=-0.3, dr=0.6), parameter="dr", over=(0.2, 1.6))
     curve = bifurcation_curve(branch, "tr", (-2.5, 1), step=0.1)
