@@ -29,7 +29,7 @@ _DASHES = {"fold": "solid", "flip": "dash"}
 
 @view
 def bifurcation_curves(*curves: BifurcationCurve) -> Picture:
-    """Draw curves of bifurcations over their two parameters: folds solid, flips dashed, others dotted.
+    """Draw curves of bifurcations over two parameters: folds solid, flips dashed, others dotted.
 
     A ring marks where on each curve the branch lies from which it was followed.
 
