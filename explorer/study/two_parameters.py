@@ -94,7 +94,8 @@ def bifurcation_curve(
     Raises
     ------
     BadValue
-        There is no such point or parameter; the range does not hold the present value.
+        There is no such point or parameter; the range does not hold the present value; beside a
+        touch there is no cycle that misses the guard.
     NotApplicable
         A change of the sequence of events that is neither a touch nor two events at one time.
 
