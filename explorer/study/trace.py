@@ -158,8 +158,8 @@ def trace(problem: Followed, start: Node, options: Options) -> Traced:
                 continue
             other = None if ended is None else problem.beyond(here, ended, options)
             if ended is not None and ended.kind != "phase":
-                error = error_from_behind(problem, other, ended.w, ended.error, options.tol)
-                found.specials.append(replace(ended, error=error))
+                known = error_from_behind(problem, other, ended.w, ended.error, options.tol)
+                found.specials.append(replace(ended, error=known))
             if other is None:
                 found.reason = _why(problem, here, h, ended)
                 return found
