@@ -165,20 +165,35 @@ class Status:
         return self.code == SUCCESS
 
     @classmethod
-    def of(cls, code: int, step: int, t: float, residual: float = 0.0, detail: str = "") -> Status:
-        """Return the status for the code of a kernel at step `step` and time `t`."""
+    def of(
+        cls,
+        code: int,
+        step: int,
+        t: float,
+        residual: float = 0.0,
+        detail: str = "",
+        unit: str = "s",
+    ) -> Status:
+        """Return the status for the code of a kernel at step `step` and time `t`, in `unit`."""
         name, words = _WORDS[code]
         if code == SUCCESS:
             return cls(code, name, words, step, t)
         words = words.format(residual=number(residual, 2))
-        return cls.stopped(code, name, step, t, words, detail)
+        return cls.stopped(code, name, step, t, words, detail, unit)
 
     @classmethod
     def stopped(
-        cls, code: int, name: str, step: int, t: float, words: str, detail: str = ""
+        cls,
+        code: int,
+        name: str,
+        step: int,
+        t: float,
+        words: str,
+        detail: str = "",
+        unit: str = "s",
     ) -> Status:
         """Return the status of a run that stopped, with a message of the scheme."""
-        message = f"Stopped at t = {quantity(t, 's')} (step {step}): {words}.{detail}"
+        message = f"Stopped at t = {quantity(t, unit)} (step {step}): {words}.{detail}"
         return cls(code, name, message, step, t)
 
     @classmethod

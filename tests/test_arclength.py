@@ -236,7 +236,7 @@ def test_an_end_at_which_the_equations_hold_is_confirmed_by_a_solve():
 def test_polynomials_through_points_are_exact():
     x = np.array([0.1, 0.4, 0.7, 1.0])
     cubic = lambda s: np.array([1 + s - s**3, 2 * s**2])  # noqa: E731
-    found = arclength._lagrange(x, np.array([cubic(s) for s in x]), 0.3)
+    found = arclength.lagrange(x, np.array([cubic(s) for s in x]), 0.3)
     assert found == pytest.approx(cubic(0.3), abs=1e-13)
     problem = parabola(margins={"m": lambda u: u[0]})
     path = [node_of(problem, [s, s * s]) for s in (0.9, *x[::-1])]

@@ -13,6 +13,7 @@ from scipy.linalg import expm
 from scipy.optimize import brentq
 
 import explorer as ex
+from explorer.models.integrate_and_fire import tongue
 from explorer.study import Section, bifurcation_curve, continuation, orbit_diagram
 from explorer.study.arclength import Evaluation, Node, correct, tangent
 
@@ -156,6 +157,20 @@ def test_an_impact_passes_the_end_of_the_period():
     assert x == pytest.approx(0.5, abs=1e-3)
     assert x_next == pytest.approx(0.5, abs=1e-3)
     assert sorted([v / v_next, v_next / v]) == pytest.approx([-1 / E, -E], rel=1e-2)
+
+
+def test_an_impact_passes_the_begin_of_the_period():
+    """The other way: the impact comes to the end of the period, whose length changes too."""
+    found = continuation(
+        ex.models.impact_oscillator(), parameter="omega", period="2*pi/omega", over=(0.93, 1.1),
+        omega=0.95, s=0.5, e=E, c=C, guess=[0.484, -1.395], direction="up",
+    )  # fmt: skip
+    assert set(found.piece) == {0, 1}
+    assert found.ends[1] == "end of the range"
+    jump = int(np.flatnonzero(np.diff(found.piece))[0])
+    (x, v), (x_next, v_next) = found.x[jump], found.x[jump + 1]
+    assert (x, x_next) == pytest.approx((0.5, 0.5), abs=1e-3)
+    assert v / v_next == pytest.approx(-E, rel=1e-2)
 
 
 # -- the simplest walker ----------------------------------------------------------------------------
@@ -472,7 +487,7 @@ def test_flips_over_two_parameters_are_those_of_the_logistic_map():
 def test_a_curve_that_cannot_be_followed_is_refused(impacts, given, said):
     with pytest.raises(ex.ExplorerError, match=said):
         bifurcation_curve(impacts, *given)
-    with pytest.raises(ex.ExplorerError, match="no fold or flip"):
+    with pytest.raises(ex.ExplorerError, match="no bifurcation that a second parameter"):
         bifurcation_curve(dataclasses.replace(impacts, points=()), "e")
 
 
@@ -642,3 +657,39 @@ def test_a_branch_goes_on_where_its_cycle_is_begun_elsewhere():
         assert np.sort(told.real) == pytest.approx(boost_multipliers(I_ref), abs=2e-6)
     (flip,) = (point for point in branch.points if point.kind == "flip")
     assert boost_multipliers(flip.parameter)[0] == pytest.approx(-1, abs=1e-6)
+
+
+def test_newton_does_not_pass_a_threshold_and_the_tongue_has_its_edges():
+    """From v = 0 it came to a cycle above the threshold, which never fires and none can reach."""
+    gamma, omega, A = 1.3, 5.0, 0.35
+    low, high = tongue(gamma, A, omega)
+    branch = continuation(
+        ex.models.integrate_and_fire(), parameter="S", period="2*pi/omega",
+        over=(low - 0.3, high + 0.3), S=0.5 * (low + high) + 0.01, gamma=gamma, omega=omega, A=A,
+    )  # fmt: skip
+    folds = sorted(point.parameter for point in branch.found("fold"))
+    assert folds == pytest.approx([low, high], abs=1e-9)
+    assert {len(one) for one in branch.sequences} == {1}
+    (curve,) = [
+        bifurcation_curve(branch, "A", (0.2, 0.5), point=point, step=0.2)
+        for point in branch.found("fold")[:1]
+    ]
+    edges = np.array([tongue(gamma, a, omega) for a in curve.values[:, 1]])
+    assert np.abs(edges - curve.values[:, :1]).min(axis=1).max() < 1e-8
+
+
+def test_two_stops_that_graze_at_once_have_an_error_bar_that_fits():
+    """Cycles that hit both end where |Z| reaches them; the free ones behind tell how well it is known."""
+    system = ex.MechanicalSystem(
+        "two stops", q="x", mass=[[1]], params={"s": ex.Param(1.3, 1, 2)},
+        force=["cos(0.6*t) - x - v_x/10"],
+        contacts=[ex.Contact("s - x", e=0.6, name="right"), ex.Contact("s + x", e=0.6, name="left")],
+        start={"q": [0], "t_end": 10},
+    )  # fmt: skip
+    branch = continuation(
+        system, parameter="s", period="2*pi/0.6", over=(1.3, 1.8), s=1.3198, direction="up", step=0.1,
+        guess=[1.2863, -0.3149],
+    )  # fmt: skip
+    (grazing,) = branch.found("grazing")
+    wanted = 1 / abs(1 - 0.6**2 + 0.06j)
+    assert abs(grazing.parameter - wanted) <= grazing.error < 1e-7

@@ -587,15 +587,21 @@ def test_members_run_one_after_the_other(monkeypatch, chained, lost, grid):
         watch_one=lambda task, options, known, members, seen, k: run("watch", options, k),
         Options=lambda t_end, h, spacing, given, *_: SimpleNamespace(t_end=t_end, grid=given, spacing=spacing),
     )  # fmt: skip
-    options, blank = SimpleNamespace(grid=grid, **OPTIONS), SimpleNamespace(mode=7, own=8)
+    options, blank = SimpleNamespace(grid=grid, **OPTIONS), SimpleNamespace(mode=[7, 8, 9, 10])
     known = SimpleNamespace(lost=lost)
     seen.code[:] = -5
     assert many.ensemble(None, options, blank, known, members, seen, 0) == 4
     assert seen.code.tolist() == ends
-    modes = [7, 20, 8, 22] if chained else [7] * 4
+    modes = [7, 20, 9, 22] if chained else [7, 8, 9, 10]
     assert said[::2] == [*enumerate(modes)]
     name = "watch" if lost else "one"
     assert said[1::2] == [(name, t, grid, grid or t / 4) for t in members.t_end]
+    said.clear()
+    blank.mode[2] = -1  # begins in none, and follows no other: the one before has failed
+    assert many.ensemble(None, options, blank, known, members, seen, 1) == 4
+    assert seen.code.tolist() == [*ends[:2], many.REFUSED, ends[3]]
+    assert said[::2] == [*enumerate(modes)][1::2] if not chained else [(1, 20), (3, 10)]
+    blank.mode[2] = 9
     said.clear()
     ends[2] = many.UNMADE
     assert many.ensemble(None, options, blank, known, members, seen, 1) == 2

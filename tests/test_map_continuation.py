@@ -177,8 +177,8 @@ def test_what_a_branch_of_a_map_does_not_have_is_refused():
         branch.switch()
     with pytest.raises(ex.NotApplicable, match="maps do not graze"):
         ex.study.grazing(branch)
-    with pytest.raises(ex.NotApplicable, match="not of equilibria or maps"):
-        ex.study.bifurcation_curve(branch, None, "mu")
+    with pytest.raises(ex.BadValue, match="no bifurcation that a second parameter"):
+        ex.study.bifurcation_curve(branch, "mu")
 
 
 def test_a_branch_of_a_map_is_drawn():

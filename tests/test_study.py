@@ -230,8 +230,9 @@ def test_round_off_may_end_newton_within_a_hundred_tolerances(noise):
     """A map whose values are not better known than that: no step lowers the residual."""
     tol = 1e-9
     floor = SimpleNamespace(
-        section="s", period=None, system=SimpleNamespace(name="rough"), cycle=lambda x, T: None
-    )
+        section="s", period=None, system=SimpleNamespace(name="rough"), cycle=lambda x, T: None,
+        same_side=lambda x, new: True,
+    )  # fmt: skip
 
     class Rough(type(floor)):
         def __call__(self, x):

@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 import explorer as ex
+from explorer.compiled.start_mode import start_mode
 from explorer.derivatives.question import event_names
 from explorer.models import models
 from explorer.runs.members import Observed
 from explorer.study import Section, orbit_diagram, parts, sweep
 from explorer.study.one_by_one import one_by_one
+from explorer.study.over import Axes
 from explorer.study.parts import _Folder, _gaps, _span
 
 OMEGA, PERIOD = np.linspace(2.3, 2.9, 5), "2*pi/omega"
@@ -139,6 +141,44 @@ def test_modes_of_a_hybrid_system_are_compiled_on_the_way_and_kept():
     question = found.question
     slow = one_by_one(system, found.scheme, question.members(0, 2), question.asked)
     same(found.observed, slow)
+
+
+@pytest.mark.parametrize("section", [Section(period=PERIOD), Section(event="v - v_d")])
+@pytest.mark.parametrize("chained", [False, True])
+def test_modes_with_slides_begin_where_single_runs_do(section, chained):
+    """Forced dry friction: starts on the surface that stick or cross, and those beside it."""
+    system = ex.StepSystem(
+        "forced friction", x="x v", c={"v - v_d": "v - v_d"},
+        params={"mu": 0.5, "omega": 0.6, "v_d": 0.5},
+        f=["v", "-x - mu*(2*alpha_1 - 1) + cos(omega*t)"],
+    )  # fmt: skip
+    starts = np.array([[0.0, 0.5], [0.9, 0.5], [2.0, 0.5], [-1.0, 0.5], [0.3, -1.0], [1.0, 0.7]])
+    question = parts.Question(
+        system, ex.EventDriven(), tuple(system.rho()),
+        Axes.of(system, {("x0.x", "x0.v"): starts}), 11.5, 0.0, section, chained=chained,
+    )  # fmt: skip
+    fast = question.run(0, 6)
+    slow = one_by_one(system, question.scheme, question.members(0, 6), question.asked)
+    same(fast, slow._replace(mode=fast.mode))  # single runs number the modes that they have met
+    assert question.scheme.ensemble(system) is not None
+    assert (fast.code == 0).all()
+    run = ex.simulate(system, "EventDriven", x0=starts[0], t_end=11.5)
+    assert "slides" in [event.kind for event in run.events]
+
+
+def test_a_start_without_a_mode_is_refused_and_the_next_begins_anew(monkeypatch):
+    system = ex.models.relay_feedback()
+    refuse = start_mode
+
+    def begins(flow, rho, x=None):
+        if x[0] == 0.25:
+            raise ex.errors.BadModel("no mode")
+        return refuse(flow, rho, x)
+
+    monkeypatch.setattr("explorer.runs.event_driven.ensemble.start_mode", begins)
+    name = f"x0.{system.coordinates[0]}"
+    found = sweep(system, "EventDriven", over={name: [0.2, 0.25, 0.3]}, t_end=1.0, **QUIET)
+    assert found.status.tolist() == ["success", "refused", "success"]
 
 
 def test_a_scheme_with_steps_runs_one_by_one():

@@ -136,3 +136,26 @@ def test_a_unit_of_time_is_kept_and_exported():
     assert "time_unit" not in json.dumps(ex.models.glass_network().to_spec())
     with pytest.raises(BadModel, match="time_unit of 'IRMA' must be one such as 'min'"):
         system.start(time_unit=60)
+
+
+def test_messages_of_studies_have_the_unit_of_time_of_the_system():
+    """Spirals to the origin cross their surfaces ever faster."""
+    tank = ex.StepSystem(
+        "tanks", x="x y", units=("l", "l"), params={"a": 1.0},
+        f=["-x + a*sign(y - 0.2*x)", "-y - sign(x)"],
+    )  # fmt: skip
+    tank.start(x=[1.0, 0.0], t_end=30, h=0.1, time_unit="min")
+    with pytest.raises(
+        ex.errors.BadValue, match=r"t_end = 0 min must be greater than zero everywhere"
+    ):
+        ex.study.sweep(tank, over={"a": [1.0, 2.0]}, t_end="a - 1", progress=False)
+    with pytest.raises(ex.errors.BadValue, match=r"happen up to t = 0.05 min"):
+        ex.study.limit_cycle(tank, section=tank.guard_names[0], t_max=0.01)
+    with pytest.raises(
+        ex.errors.BadValue, match=r"h = 100 min is longer .* t_end = 30 min; try h = 0.03 min"
+    ):
+        ex.simulate(tank, ex.FESD(h=100.0))
+    run = ex.simulate(tank, "EventDriven", throw=False)
+    assert run.status.message.startswith("Stopped at t = 1.94591 min (step")
+    with pytest.raises(ex.errors.BadValue, match=r"t_end = 0 must be greater than zero everywhere"):
+        ex.study.sweep(ex.models.tent_map(), over={"x0.x": [0.1, 0.2]}, t_end=0, progress=False)

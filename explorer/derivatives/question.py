@@ -328,7 +328,7 @@ def ask(
             f"{type(chosen).__name__} {why}: use {locating(system).__name__}. (As a lesson, "
             "method='discrete' differentiates the time stepping of MoreauJean.)"
         )
-    span = system.t_end if t_end is None else number(t_end, "t_end", "s")
+    span = system.t_end if t_end is None else number(t_end, "t_end", system.time_unit)
     system, given_rho = with_inputs(system, u, span, {}, dict(rho or {}))
     names, places = columns(system, wrt, chosen)
     if isinstance(until, str):

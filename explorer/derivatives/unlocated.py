@@ -150,7 +150,8 @@ def _differ(before: np.ndarray, after: np.ndarray) -> bool:
 def _words(question: Asked, u: sp.Expr, t: float) -> str:
     return (
         f"A formula of '{question.system.name}' jumps where {u} = 0. The run crosses this at t = "
-        f"{quantity(t, 's')} without locating an event, so derivatives would be wrong from there "
+        f"{quantity(t, question.system.time_unit)} without locating an event, so derivatives "
+        "would be wrong from there "
         "on. Write the switch as a mode of a HybridSystem, a StepSystem or a FilippovSystem, or "
         "use method='finite_difference'."
     )

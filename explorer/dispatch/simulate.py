@@ -141,7 +141,7 @@ def simulate(
     start = {"q0": q0, "v0": v0, "x0": x0, "mode0": mode0}
     parameters |= named_like_a_start(system, start)
     given_rho = mapping(rho, f"The parameters rho of '{system.name}'", "{'m': 1.0}")
-    span = system.t_end if t_end is None else number(t_end, "t_end", "s")
+    span = system.t_end if t_end is None else number(t_end, "t_end", system.time_unit)
     system, parameters = with_inputs(system, u, span, given_rho, parameters)
     values = numbers_of(system, chosen, {**given_rho, **parameters})
     if suspect := mistakes.before(system, {**given_rho, **parameters}, values):

@@ -18,6 +18,7 @@ from explorer.derivatives.question import Question
 from explorer.derivatives.sequence import sequence
 from explorer.errors import BadValue, suggest
 from explorer.parameters import InputParam, number
+from explorer.quantities import quantity
 from explorer.results.solution import Solution
 from explorer.systems import System
 from explorer.types import Numbers, Reals
@@ -149,10 +150,12 @@ class Search:
             question = dataclasses.replace(question, given=given)
         run = question.run()
         if asked.until is None and run.march.t_last < asked.t_end:
-            last = run.located[-1]
+            last, unit = run.located[-1], run.system.time_unit
             raise BadValue(
-                f"The run ends early, with {last.contact!r} at t = {last.t:g} s: a fixed final "
-                f"time of {asked.t_end:g} s has no derivative there. Give until={last.contact!r}."
+                f"The run ends early, with {last.contact!r} at t = {quantity(last.t, unit)}: a "
+                "fixed "
+                f"final time of {quantity(asked.t_end, unit)} has no derivative there. Give "
+                f"until={last.contact!r}."
             )
         return question, run
 

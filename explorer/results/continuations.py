@@ -18,7 +18,7 @@ class Continuations:
     Attributes
     ----------
     t : float
-        In s.
+        In `time_unit`.
     x : (n_x,) state
     patterns : tuple of str
         The active sets that may follow.
@@ -34,15 +34,15 @@ class Continuations:
     multipliers: np.ndarray
     rates: np.ndarray
     taken: int
+    time_unit: str = "s"
 
     def __repr__(self) -> str:
         said = [f"{'*' if k == self.taken else ' '} {k}: {p}" for k, p in enumerate(self.patterns)]
-        return "\n".join([f"Continuations at t = {quantity(self.t, 's')}", *said])
+        return "\n".join([f"Continuations at t = {quantity(self.t, self.time_unit)}", *said])
 
     @property
     def sentence(self) -> str:
         """What a reader is told."""
         known = ", ".join(f"{p!r}" for p in self.patterns)
-        return (
-            f"at t = {quantity(self.t, 's')} to {known}; {self.patterns[self.taken]!r} was chosen"
-        )
+        at, taken = quantity(self.t, self.time_unit), self.patterns[self.taken]
+        return f"at t = {at} to {known}; {taken!r} was chosen"

@@ -13,10 +13,11 @@ from explorer.systems import System
 __all__ = ["check_breaks", "steps"]
 
 
-def steps(h: float, t_end: float, row: float, n: int, coordinates: int = 0) -> int:
+def steps(h: float, t_end: float, row: float, n: int, coordinates: int = 0, unit: str = "s") -> int:
     """Return how many steps of size `h` reach `t_end`; `row` numbers are kept of each.
 
     `coordinates` of them are those of which a `Recorder` may keep fewer, if the scheme takes one.
+    Times are in `unit`.
 
     Raises
     ------
@@ -24,19 +25,19 @@ def steps(h: float, t_end: float, row: float, n: int, coordinates: int = 0) -> i
         A time span that is not positive, or shorter than h; a record beyond memory.
     """
     if not t_end > 0:
-        raise BadValue(f"t_end = {t_end:g} s must be greater than zero.")
+        raise BadValue(f"t_end = {quantity(t_end, unit)} must be greater than zero.")
     if h > t_end:
         raise BadValue(
-            f"The step h = {h:g} s is longer than the time span t_end = {t_end:g} s; "
-            f"try h = {t_end / 1000:.1g} s."
+            f"The step h = {quantity(h, unit)} is longer than the time span "
+            f"t_end = {quantity(t_end, unit)}; try h = {quantity(t_end / 1000, unit, 1)}."
         )
     count = int(np.ceil(t_end / h - 1e-9))
     if 8 * count * row > MOST_BYTES:
         raise BadValue(
-            f"h = {h:g} s over {t_end:g} s makes {count:.3g} steps, which need "
+            f"h = {h:g} {unit} over {t_end:g} {unit} makes {count:.3g} steps, which need "
             f"{8 * count * row / MOST_BYTES:.3g} GB and about {count * 1e-6 * n:.3g} s; "
             f"{MOST_BYTES / 2**30:g} GB are allowed. {_fewer(count, coordinates)}Use h = "
-            f"{roomy(8 * t_end * row / MOST_BYTES):g} s or larger, or a shorter t_end."
+            f"{roomy(8 * t_end * row / MOST_BYTES):g} {unit} or larger, or a shorter t_end."
         )
     return count
 
@@ -56,13 +57,13 @@ def check_breaks(system: System, h: float) -> None:
     system.drive.layout.fits[h] = not off.any()
     if not off.any():
         return
-    least = float(np.diff(system.drive.t).min())
+    least, unit = float(np.diff(system.drive.t).min()), system.time_unit
     better = least / np.ceil(least / h * (1 - 1e-9))
     fits = (np.abs(breaks / better - np.round(breaks / better)) <= 1e-6).all()
-    advice = f"use h = {better:.9g} s" if fits else "use a grid of multiples of h"
+    advice = f"use h = {better:.9g} {unit}" if fits else "use a grid of multiples of h"
     raise BadValue(
-        f"The inputs of '{system.name}' change at t = {quantity(float(breaks[off][0]), 's')}, "
-        f"within a step of h = {quantity(h, 's')}: {advice}, or EventDriven, which stops there."
+        f"The inputs of '{system.name}' change at t = {quantity(float(breaks[off][0]), unit)}, "
+        f"within a step of h = {quantity(h, unit)}: {advice}, or EventDriven, which stops there."
     )
 
 

@@ -161,7 +161,7 @@ class EulerMoreau(Scheme):
         from explorer.runs.time_stepping.euler_moreau import march, task_of  # loads compiled code
 
         n, m = compiled.n_x, compiled.m
-        rows = 1 + self.steps(t_end, n + 2 * m + 4, n)
+        rows = 1 + self.steps(t_end, n + 2 * m + 4, n, unit=compiled.system.time_unit)
         first = compiled.at_start
         start, M, bounds = first.start(rho)
         x, lam = np.array(start if x0 is None else x0, float), np.clip(0.0, *bounds)
@@ -238,9 +238,9 @@ class EulerMoreau(Scheme):
         bounds: np.ndarray,
     ) -> Status:
         """Return how the run ended, in the words of first-order systems."""
-        t, x = float(record.t[done]), record.x[done]
+        t, x, unit = float(record.t[done]), record.x[done], compiled.system.time_unit
         residual = float(np.nanmax(record.residuals[min(done + 1, len(record.t) - 1)]))
-        status = Status.of(code, done, t, residual, f" Last state: x = {short(x)}.")
+        status = Status.of(code, done, t, residual, f" Last state: x = {short(x)}.", unit)
         if code == SUCCESS:
             return status
         words = ""
@@ -264,7 +264,6 @@ class EulerMoreau(Scheme):
             last = inp.copy()
             return replace(status, message=status.message + compiled.culprit(last))
         if words:
-            return Status.stopped(
-                code, status.name, done, t, words, f" Last state: x = {short(x)}."
-            )
+            detail = f" Last state: x = {short(x)}."
+            return Status.stopped(code, status.name, done, t, words, detail, unit)
         return status

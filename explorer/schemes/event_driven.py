@@ -329,7 +329,8 @@ class EventDriven(Picks, Scheme):
             If the start is inconsistent.
         """
         if not t_end > 0:
-            raise BadValue(f"t_end = {quantity(t_end, 's')} must be greater than zero.")
+            said = quantity(t_end, compiled.system.time_unit)
+            raise BadValue(f"t_end = {said} must be greater than zero.")
         if not self.points <= _MOST:  # they are made when they are first looked at: too late to say
             raise BadValue(
                 f"points = {self.points:g} are more than memory allows: at most {_MOST:g}."
@@ -365,11 +366,10 @@ class EventDriven(Picks, Scheme):
         return march.trajectory(t_eval)
 
     def ensemble(self, system: System) -> Callable[[Members, Asked], Observed] | None:
-        """Return what marches many members in one call, where the kernel makes their starts."""
-        flow = compile_flow(system)
-        if self.newmark is not None or not makes_starts(flow):
-            return None
-        return partial(march_members, flow, self._usual_settings)
+        """Return what marches many members in one call, if their starts need no correction."""
+        flow, settings = compile_flow(system), self._usual_settings
+        able = self.newmark is None and makes_starts(flow, settings)
+        return partial(march_members, flow, settings) if able else None
 
 
 def _assembled(

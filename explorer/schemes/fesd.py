@@ -234,7 +234,8 @@ class FESD(Picks, Scheme):
             frozen.go(start)
             return frozen.trajectory(t_eval)
         row = (self.stages + 1) * (compiled.n_x + compiled.n_sel)
-        intervals = self.steps(t_end, self.elements * row, compiled.n_x)
+        unit = compiled.system.time_unit
+        intervals = self.steps(t_end, self.elements * row, compiled.n_x, unit=unit)
         run = Elements(compiled, self.options, rho, t_end, intervals, scheme=self)
         run.go(x0)
         run.polish()

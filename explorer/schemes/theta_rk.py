@@ -108,7 +108,7 @@ class ThetaRK(Scheme):
         row = (self.stages + 1) * (compiled.n_x + compiled.n_sel)
         options = Options(self.tableau, self.stages, self.h, self.newton_max)
         check_breaks(compiled.system, self.h)
-        steps = self.steps(t_end, row, compiled.n_x)
+        steps = self.steps(t_end, row, compiled.n_x, unit=compiled.system.time_unit)
         run = FixedSteps(compiled, options, rho, t_end, steps, scheme=self)
         run.go(x0)
         return run.trajectory()

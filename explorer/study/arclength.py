@@ -25,6 +25,8 @@ __all__ = [
     "approach",
     "between",
     "correct",
+    "error_from_behind",
+    "lagrange",
     "located",
     "tangent",
 ]
@@ -240,6 +242,35 @@ def approach(
     return end, added, error
 
 
+def error_from_behind(
+    problem: Problem, other: Node | None, end: np.ndarray, error: float, tol: float
+) -> float:
+    """Return the error of the parameter at which a branch ends, less if one behind it tells that.
+
+    Parameters
+    ----------
+    other : Node or None
+        A point behind the end, with another sequence of events.
+    end : (m,) scaled unknowns there, as found from the front
+    error : float
+        As estimated from the front.
+    """
+    if other is None or error <= _NEAR * 10:
+        return error
+    plane = np.append(np.zeros(len(end) - 1), 1.0)
+    step = float(other.p - end[-1])
+    done = correct(problem, other.w + step * plane, plane, tol, like=other.tangent)
+    if done is None or done[0].at.sequence != other.at.sequence:
+        return error
+    far, found = done[0], [error]
+    for key, value in other.at.margins.items():
+        if 0 < value < far.at.margins.get(key, 0.0):
+            reached = approach(problem, [far, other], key, tol)
+            if reached is not None:
+                found.append(max(abs(float(reached[0][-1] - end[-1])), reached[2], tol))
+    return min(found)
+
+
 def _confirmed(
     problem: Problem, end: np.ndarray, last: Node, margin: str, tol: float, small: float
 ) -> bool:
@@ -259,11 +290,12 @@ def _at(path: Sequence[Node], margin: str, value: float) -> tuple[np.ndarray, fl
     used = path[-_FIT:]
     x = np.array([n.at.margins[margin] for n in used])
     w = np.array([n.w for n in used])
-    full, less = (_lagrange(x[k:], w[k:], value) for k in (0, 1))
+    full, less = (lagrange(x[k:], w[k:], value) for k in (0, 1))
     return full, float(abs(full[-1] - less[-1]))
 
 
-def _lagrange(x: np.ndarray, w: np.ndarray, at: float) -> np.ndarray:
+def lagrange(x: np.ndarray, w: np.ndarray, at: float) -> np.ndarray:
+    """Return at one place the polynomials through w (k, m) at the places x (k,)."""
     weights = [
         np.prod([(at - x[j]) / (x[i] - x[j]) for j in range(len(x)) if j != i])
         for i in range(len(x))

@@ -18,6 +18,7 @@ import sympy as sp
 from explorer.compiled.assembly import assembly
 from explorer.dispatch.simulate import begun_in
 from explorer.errors import BadValue, StepFailed
+from explorer.quantities import quantity
 from explorer.results.solution import Solution
 from explorer.schemes.event_driven import EventDriven
 from explorer.study.arclength import BranchEnds, Evaluation, Node, correct, tangent
@@ -160,7 +161,7 @@ class Cycles:
         self.rho[self.place] = u[-1]
         T = float(u[self.n]) if self.period is None else self._of_rho(self.period)
         if not T > 0:
-            raise BadValue(f"The period T = {T:g} s is not positive.")
+            raise BadValue(f"The period T = {quantity(T, self.system.time_unit)} is not positive.")
         if self.period is not None:
             check_period(self.system, T, dict(zip(self.system.parameters, self.rho, strict=True)))
         return u[: self.n], T
@@ -237,8 +238,8 @@ class Cycles:
         happens = ((event.kind, event.contact) for event in events_of(run))
         sequence = (*happens, *shorter(run, x, T, self.count, unit))
         multipliers = multipliers_of(M, round(np.trace(stays)), self.autonomous)
-        cycle = Cycle(run, T, M, multipliers, self.mode)
         if not full:
+            cycle = Cycle(run, T, M, multipliers, self.mode)
             return Evaluation(G, J, size, sequence, {}, {}, cycle)
         misses = tuple(self.misses(run, self.mode))
         cycle = Cycle(run, T, M, multipliers, self.mode, misses)
@@ -294,10 +295,13 @@ class Cycles:
         cycle = cycle_of(ended.node)
         event = min(cycle.run.located, key=lambda e: min(e.t, cycle.T - e.t))
         late, jump = event.t > 0.5 * cycle.T, cycle.run.march.jump(cycle.run.located.index(event))
-        x, S = (jump.x_minus, jump.s_minus) if late else (event.x_plus, jump.s_plus)
-        w, plane, way = ended.w.copy(), np.zeros(len(ended.w)), ended.node.tangent
-        plane[-1] = np.sign(way[-1]) or 1.0
-        moves = S[: self.n] @ (way * self.scale) / max(abs(way[-1]), _STEEP)
+        x, S = (event.x_minus, jump.s_minus) if late else (event.x_plus, jump.s_plus)
+        w, way = ended.w.copy(), ended.node.tangent
+        plane = np.append(np.zeros(len(w) - 1), np.sign(way[-1]) or 1.0)
+        moves = S[: self.n] @ (way * self.scale)
+        if late and self._by_p is not None:  # the end of the period moves with the parameter
+            moves += jump.f_minus[: self.n] * self._of_rho(self._by_p) * way[-1] * self.scale[-1]
+        moves /= max(abs(way[-1]), _STEEP)
         before, self.held = self.held, Held(cycle.run, event.t, late)
         for size in _PAST:
             w[: self.n] = (x + size * moves) / self.scale[: self.n]
@@ -317,12 +321,10 @@ class Cycles:
         angle to the parameter.
         """
         cycle, u, n = cycle_of(node), node.w * self.scale, self.n
-        rho = self.rho.copy()
-        rho[self.place] = u[-1]
         start = Shot(u[:n], 2 * cycle.T, cycle.mode)
         other = copy.copy(self)
-        other.count = 2 * self.count
-        other.rho, other._last, other.mode = rho, None, cycle.mode
+        other.rho, other.count = self.rho.copy(), 2 * self.count
+        other.rho[self.place], other._last, other.mode = u[-1], None, cycle.mode
         if self.period is not None and self._by_p is not None:
             other.period, other._by_p = 2 * self.period, 2 * self._by_p
         other.begin(start)
@@ -331,8 +333,7 @@ class Cycles:
             other.scale[n] *= 2
         values, vectors = np.linalg.eig(cycle.monodromy)
         v = vectors[:, np.argmin(np.abs(values + 1))].real
-        way = np.zeros(len(u))
-        way[:n] = v / self.scale[:n]
+        way = np.append(v / self.scale[:n], np.zeros(len(u) - n))
         return other, other.first(start) / other.scale, way / np.linalg.norm(way)
 
     # -- the point of the cycle at which it begins ----------------------------------------------
@@ -344,12 +345,11 @@ class Cycles:
         """
         if not self.autonomous:
             return None
-        cycle, u = cycle_of(node), node.w * self.scale
-        run, T, n = cycle.run, cycle.T, self.n
+        cycle, u, n = cycle_of(node), node.w * self.scale, self.n
+        run, T = cycle.run, cycle.T
         if is_point(run, self.wide):
             raise BranchEnds(f"the cycle shrinks to a point, at {self.parameter} = {u[-1]:.6g}")
-        times = np.array([e.t for e in run.located])
-        edge = float(np.minimum(times, T - times).min(initial=np.inf))
+        edge = min((min(e.t, T - e.t) for e in run.located), default=np.inf)
         if self.edge == 0:
             self.edge = edge
         if edge > _EDGE * self.edge:
@@ -368,9 +368,8 @@ class Cycles:
         dx = dx - rate * (rate @ dx) / (rate @ rate)
         moved = np.concatenate([dx, dw[n:]]) / self.scale
         self.edge = 0.0
-        w = np.concatenate([start.x, u[n:]]) / self.scale
-        at = self.evaluate(w * self.scale)
-        return Node(w, tangent(self, at, moved), at)
+        at = self.evaluate(u := np.concatenate([start.x, u[n:]]))
+        return Node(u / self.scale, tangent(self, at, moved), at)
 
     def off_surfaces(self, start: Shot) -> bool:
         """Whether a start may be moved as its unknowns are: beside surfaces, or along contacts."""

@@ -131,7 +131,9 @@ def end_state(
     of = starts[0] if of is None else of
     if of not in starts:
         raise BadValue(f"'{system.name}' has no state {of!r}.{suggest(of, starts)}")
-    span = system.t_end if t_end is None else number(t_end, "t_end", "s", positive=True)
+    span = (
+        system.t_end if t_end is None else number(t_end, "t_end", system.time_unit, positive=True)
+    )
     given = {**(rho or {}), **parameters}
     at = _values(system, by, values)
     i = starts.index(of)

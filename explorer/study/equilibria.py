@@ -164,6 +164,16 @@ class Equilibria:
                     found[f"high {k}"] = 1.0 - float(a[k])
         return found
 
+    def begin_as(self, node: Node) -> None:
+        """Let equilibria lie on the sides of surfaces of another one."""
+        self.side = np.array([side for _, side in node.at.sequence], int)  # type: ignore[misc,has-type]
+
+    def distance(self, key: str, u: np.ndarray) -> float:
+        """Return a margin by its name; below zero: a surface or a bound has been passed."""
+        x, a = u[: self.n], u[self.n : self.n + self.m]
+        self.rho[self.place] = u[-1]
+        return self._margins(self._numbers(self._c, x, a), a)[key]
+
     def _eigenvalues(
         self, x: np.ndarray, a: np.ndarray, f_z: np.ndarray, c_z: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:

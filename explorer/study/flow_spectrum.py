@@ -183,15 +183,16 @@ class _March:
             columns, run = self.frame.shape[1], self._run(compiled, at)
         if not run.status.ok or run.t[-1] < self.length * (1 - 1e-9):
             raise StepFailed(
-                f"'{self.system.name}' does not go on at t = {at + run.t[-1]:.6g} s: "
+                f"'{self.system.name}' does not go on at t = {self._told(at + run.t[-1])}: "
                 f"{run.status.message} It has no exponents there.",
                 run,
             )
         S = run.S[-1][:n] if columns else np.zeros((n, 0))
         if not np.isfinite(S).all():
             raise StepFailed(
-                f"'{self.system.name}' has no derivative after t = {at:.6g} s: an event there is "
-                "met without speed (grazing).",
+                f"'{self.system.name}' has no derivative after t = {self._told(at)}: an event "
+                "there "
+                "is met without speed (grazing).",
                 run,
             )
         free = directions_at_end(run)
@@ -202,6 +203,10 @@ class _March:
             self.mode = self.system.modes[int(run.mode[-1])].name
         self.events.update(e.contact for e in run.located if e.kind != "released")
         return self._stretched(S, _LOST if run.located else _ZERO, least_free(run))
+
+    def _told(self, t: float) -> str:
+        """Return a time with its unit."""
+        return quantity(t, self.system.time_unit)
 
     def _run(self, compiled: Flow, at: float) -> Solution:
         """Run over the interval that begins at a time, with the derivatives of the frame."""
@@ -219,7 +224,7 @@ class _March:
             if self.done == 0:
                 raise
             raise BadValue(
-                f"At t = {at:.6g} s an interval begins where '{self.system.name}' has no "
+                f"At t = {self._told(at)} an interval begins where '{self.system.name}' has no "
                 f"derivative: {error} Another period, or more transient intervals, may miss it."
             ) from None
 
@@ -238,8 +243,8 @@ class _March:
         ratio = size[kept].max() / size[kept].min() if kept.any() else 1.0
         if ratio > _LARGEST:
             raise BadValue(
-                f"In an interval of {self.length:g} s directions part by a factor of {ratio:.1e}, "
-                "so that digits are lost: give a shorter period."
+                f"In an interval of {self._told(self.length)} directions part by a factor of "
+                f"{ratio:.1e}, so that digits are lost: give a shorter period."
             )
         self.frame = Q[:, kept]
         logs = np.full(len(self.x), -np.inf)
@@ -253,7 +258,7 @@ def _frame(n: int) -> np.ndarray:
 
 
 def _interval(system: System, period: Value | None, values: list[float]) -> float:
-    """Return the length of an interval, in s."""
+    """Return the length of an interval, in the unit of time of the system."""
     if period is None:
         if depends_on_time(system):
             raise BadValue(
@@ -263,6 +268,6 @@ def _interval(system: System, period: Value | None, values: list[float]) -> floa
     formula = expression(period, system.symbols(state=False), "period")
     at = dict(zip(system.parameters, values, strict=True))
     value = sp.N(formula.xreplace({sp.Symbol(k): sp.Float(v) for k, v in at.items()}))
-    span = number(value, "period", "s", positive=True)
+    span = number(value, "period", system.time_unit, positive=True)
     check_period(system, span, at)
     return span

@@ -29,14 +29,14 @@ from explorer.errors import BadValue, ExplorerError, NotApplicable
 from explorer.quantities import quantity
 from explorer.results.solution import Solution
 from explorer.study import study
-from explorer.study.arclength import Node, approach, correct
+from explorer.study.arclength import Node, approach, correct, lagrange
 from explorer.study.branch import Branch, BranchPoint
 from explorer.study.cycles import Cycles, cycle_of
 from explorer.study.grazing_kicks import kick_of
 from explorer.study.near_misses import Miss, guards_of
 from explorer.systems.kinks import slope
 
-__all__ = ["Grazing", "grazing"]
+__all__ = ["Grazing", "from_outside", "grazing", "touches"]
 
 _OFFSETS = np.geomspace(1e-6, 1e-4, 13)  # of the parameter's range
 _SMOOTH = 6  # points on the side without events, through which the smooth part is extrapolated
@@ -151,26 +151,30 @@ def grazing(branch: Branch, point: BranchPoint | None = None) -> Grazing:
     problem = branch.problem
     if not isinstance(problem, Cycles):
         raise NotApplicable("Equilibria and maps do not graze: give a branch of cycles of a flow.")
-    touching = [q for q in branch.points if q.name and _touches(q)]
+    touching = [q for q in branch.points if q.name and touches(q)]
     if point is None and not touching:
         raise BadValue("The branch has no point at which a cycle grazes a guard.")
     point = touching[0] if point is None else point
-    if not _touches(point):
+    if not touches(point):
         raise BadValue(f"The cycle does not graze at this point, a {point.kind}.")
-    w, node, error = _from_outside(problem, branch, point)
+    w, node, error = from_outside(problem, branch, point)
     return _form(problem, point.name, w, node, max(error, branch.options.tol))
 
 
-def _touches(point: BranchPoint) -> bool:
+def touches(point: BranchPoint) -> bool:
+    """Whether the cycle touches a guard at a point."""
     if point.kind == "grazing":
         return True
     return point.kind == "sliding" and f"miss {point.name}" in point.node.at.margins
 
 
-def _from_outside(
+def from_outside(
     problem: Cycles, branch: Branch, point: BranchPoint
 ) -> tuple[np.ndarray, Node, float]:
-    """Return w of the grazing cycle, and the nearest cycle that does not touch the guard."""
+    """Return w of the grazing cycle, the nearest one that does not touch, and the error.
+
+    Cycles of the problem begin as that one from here on.
+    """
     key = f"miss {point.name}"
     scale = float(problem.scale[-1])
     at = point.node.w.copy()
@@ -307,18 +311,13 @@ def _runs(
             continue
         if not hits:
             continue
-        smooth = _lagrange(outside / step, rest, sign * size / step)
+        smooth = lagrange(outside / step, rest, sign * size / step)
         offsets.append(size)
         moved.append(state - smooth)
         hit = hit or run
     if hit is None or len(offsets) < 6:
         raise BadValue(f"On neither side of the grazing cycle do its neighbours meet {name!r}.")
     return np.array(offsets), np.array(moved).reshape(-1, n), hit
-
-
-def _lagrange(x: np.ndarray, y: np.ndarray, at: float) -> np.ndarray:
-    weights = [np.prod([(at - b) / (a - b) for b in x if b != a]) for a in x]
-    return np.asarray(np.array(weights) @ y)
 
 
 def _fit(offsets: np.ndarray, sizes: np.ndarray) -> tuple[float, float, float]:

@@ -91,8 +91,9 @@ class LimitCycle:
     def __repr__(self) -> str:
         x = ", ".join(f"{name} = {quantity(value, '', 7)}" for name, value in self.start.items())
         multipliers = ", ".join(_short(m) for m in self.multipliers)
+        unit = self.map.system.time_unit
         return (
-            f"LimitCycle({self.map.system.name!r}, period {quantity(self.period, 's', 7)}, {x}; "
+            f"LimitCycle({self.map.system.name!r}, period {quantity(self.period, unit, 7)}, {x}; "
             f"{'stable' if self.stable else 'unstable'}, multipliers {multipliers}"
             + ("" if self.trust.ok else "; not reliable: " + " ".join(self.trust.sentences))
             + ")"
@@ -302,6 +303,8 @@ def _solved(
             )
         for k in range(HALVINGS):
             new = x + 0.5**k * dx
+            if not P.same_side(x, new):
+                continue
             try:
                 trial = P(new)
             except ExplorerError:
@@ -353,7 +356,9 @@ def _multipliers(DP: np.ndarray, section: bool, kept: int) -> tuple[np.ndarray, 
 
 
 def _lost(P: ReturnMap, x: np.ndarray, back: Return, history: History, why: str) -> StepFailed:
-    where = f"section {P.section!r}" if P.period is None else f"period {P.period:g} s"
+    where = f"section {P.section!r}"
+    if P.period is not None:
+        where = f"period {quantity(P.period, P.system.time_unit)}"
     return StepFailed(
         f"Newton's method finds no limit cycle of '{P.system.name}' ({where}): after "
         f"{len(history) - 1} steps the residual is {history[-1][0]:.3g} (the best so far: "

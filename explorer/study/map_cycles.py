@@ -149,6 +149,18 @@ class MapCycles:
                     return True
         return False
 
+    def begin_as(self, node: Node) -> None:
+        """Let cycles lie in the branches of another one."""
+        names = self.system.branch_names
+        told = [one for one in node.at.sequence if isinstance(one, tuple) and one[0] == "branch"]
+        self.branches = [names.index(name) for _, name in told]
+
+    def distance(self, k: int, u: np.ndarray) -> float:
+        """Return how far point k lies from the border of its branch; below zero: behind it."""
+        self.rho[self.place] = u[-1]
+        points = u[:-1].reshape(self.count, self.n)
+        return _margin(self.compiled, points[k], self.rho, self.branches[k])[0]
+
     # -- what happens on a branch of cycles -----------------------------------------------------
 
     def at_margin(self, key: str) -> tuple[str, str]:
@@ -180,23 +192,38 @@ class MapCycles:
         margins, n = ended.node.at.margins, self.n
         k = int(min(margins, key=lambda name: margins[name]).split()[1])
         w, before = ended.w, self.branches.copy()
-        x = (w * self.scale)[k * n : (k + 1) * n]
-        self.rho[self.place] = w[-1] * self.scale[-1]
-        gradient = _margin(self.compiled, x, self.rho, before[k])[1] * self.unit
-        normal = np.zeros(len(w))
-        normal[k * n : (k + 1) * n] = gradient / np.linalg.norm(gradient)
-        inward = -normal
-        for size in _STEP:
-            there = x + size * inward[k * n : (k + 1) * n] * self.unit
+        inward = np.zeros(len(w))
+        inward[k * n : (k + 1) * n], branches = self._behind(k, w)
+        normal = -inward
+        for size, branch in zip(_STEP, branches, strict=True):
             self.branches = before.copy()
-            self.branches[k] = _branch_of(self.compiled, there, self.rho)
-            if self.branches[k] == before[k]:
+            self.branches[k] = branch
+            if branch == before[k]:
                 continue
             done = correct(self, w + size * inward, normal, options.tol, like=inward)
             if done is not None and ("repeats", "") not in done[0].at.sequence:
                 return done[0]
         self.branches = before
         return None
+
+    def _behind(self, k: int, w: np.ndarray) -> tuple[np.ndarray, list[int]]:
+        """Return the way of point k across its border (n,), scaled, and the branches found there.
+
+        They are those at each of `_STEP`.
+        """
+        x = (w * self.scale)[k * self.n : (k + 1) * self.n]
+        self.rho[self.place] = w[-1] * self.scale[-1]
+        gradient = _margin(self.compiled, x, self.rho, self.branches[k])[1] * self.unit
+        way = -gradient / np.linalg.norm(gradient)
+        points = [x + size * way * self.unit for size in _STEP]
+        return way, [_branch_of(self.compiled, there, self.rho) for there in points]
+
+    def pass_border(self, k: int, w: np.ndarray) -> bool:
+        """Let point k lie in the branch behind its border; return whether there is another one."""
+        before = self.branches[k]
+        self.branches = self.branches.copy()
+        self.branches[k] = next((b for b in self._behind(k, w)[1] if b != before), before)
+        return self.branches[k] != before
 
     def doubled(self, node: Node) -> tuple[MapCycles, np.ndarray, np.ndarray]:
         """Return the problem of cycles twice as long, w at a flip, and the way to them."""

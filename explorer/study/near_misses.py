@@ -13,7 +13,7 @@ from explorer.results.solution import Solution
 from explorer.systems import HybridSystem, LagrangianSystem, StepSystem, System
 from explorer.systems.kinks import slope
 
-__all__ = ["Miss", "NearMisses", "guards_of"]
+__all__ = ["Guard", "Miss", "NearMisses", "guards_of"]
 
 _PER_SEGMENT = 200  # times at which the rate of a guard is looked at
 _ZERO = 1e-9  # a guard this small, relative, is zero: held, or sliding
@@ -39,7 +39,9 @@ class Miss:
 
 
 @dataclass(frozen=True)
-class _Guard:
+class Guard:
+    """What may happen, as functions of t, x and rho."""
+
     name: str
     mode: int  # -1: any
     side: int  # of the guard while nothing happens: +1, -1; 0: whichever it is on
@@ -62,14 +64,14 @@ class NearMisses:
         self.rho = [sp.Symbol(name) for name in system.parameters]
         self.guards = [self._guard(*one) for one in guards_of(system)]
 
-    def _guard(self, name: str, mode: int, side: int, g: sp.Expr, when: sp.Expr | None) -> _Guard:
+    def _guard(self, name: str, mode: int, side: int, g: sp.Expr, when: sp.Expr | None) -> Guard:
         t = self.system.t
         given = [t, self.states, self.rho]
         dx = [sp.Symbol(f"d_{k}") for k in range(len(self.states))]
         rate = slope(g, t) + sum(
             (slope(g, s) * d for s, d in zip(self.states, dx, strict=True)), sp.Integer(0)
         )
-        return _Guard(
+        return Guard(
             name,
             mode,
             side,
@@ -136,7 +138,7 @@ class NearMisses:
         return found
 
     def _extremum(
-        self, run: Solution, guard: _Guard, low: float, high: float, side: int
+        self, run: Solution, guard: Guard, low: float, high: float, side: int
     ) -> Miss | None:
         n, rho = len(self.states), run.march.rho
 

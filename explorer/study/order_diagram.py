@@ -18,6 +18,7 @@ from explorer.dispatch.choose import choose
 from explorer.dispatch.simulate import schemes_for, simulate
 from explorer.errors import BadValue, ExplorerError, LessonWarning
 from explorer.parameters import knobs_of, number
+from explorer.quantities import quantity
 from explorer.reformulations import smoothing
 from explorer.results.solution import Solution
 from explorer.schemes import Scheme
@@ -104,9 +105,10 @@ def order_diagram(
             f"order_diagram accepts systems x' = ..., and {system.name!r} is not one. Use "
             "study.work_precision for mechanical systems."
         )
-    span = system.t_end if t_end is None else number(t_end, "t_end", "s", positive=True)
+    unit = system.time_unit
+    span = system.t_end if t_end is None else number(t_end, "t_end", unit, positive=True)
     given = (span / STEPS).tolist() if h is None else np.atleast_1d(h).tolist()
-    steps = sorted((number(x, "h", "s", positive=True) for x in given), reverse=True)
+    steps = sorted((number(x, "h", unit, positive=True) for x in given), reverse=True)
     values = {**(rho or {}), **parameters}
     asked: Run = {"t_end": span, "rho": values, "throw": False}
     right, known_from = truth(system, reference, asked, steps[-1])
@@ -246,7 +248,11 @@ def _curve(
     asked_for = len(varied)
     while varied:
         number_of, one = varied.pop(0)
-        which = f"h = {number_of:.3g} s" if stepped else f"rtol = {number_of:.0e}"
+        which = (
+            f"h = {quantity(number_of, system.time_unit, 3)}"
+            if stepped
+            else f"rtol = {number_of:.0e}"
+        )
         try:
             runs = [simulate(system, one, **asked) for _ in range(repeats)]
         except ExplorerError as error:

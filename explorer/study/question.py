@@ -17,6 +17,7 @@ import sympy as sp
 
 from explorer.derivatives.question import event_names
 from explorer.errors import BadValue, suggest
+from explorer.quantities import quantity
 from explorer.runs.members import Asked, Known, Members, Observed
 from explorer.schemes import Scheme
 from explorer.study.one_by_one import one_by_one, together
@@ -133,7 +134,11 @@ class Question:
             period, phase = self._values(self.section.period, "period", rho), self.section.phase
         for what, values, least in (("t_end", t_end, 0.0), ("period", period, 0.0)):
             if not (values > least).all():
-                raise BadValue(f"{what} = {values.min():g} s must be greater than zero everywhere.")
+                raise BadValue(
+                    f"{what} = {quantity(values.min(), self.system.time_unit)} must be greater "
+                    "than zero "
+                    "everywhere."
+                )
         if self.system.discrete and not (t_end % 1 == 0).all():
             raise BadValue(
                 f"t_end = {t_end[t_end % 1 != 0][0]:g} must be a whole number of iterates."

@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -28,12 +29,14 @@ from explorer.dispatch.choose import choose
 from explorer.dispatch.simulate import begun_in, simulate
 from explorer.errors import BadModel, BadValue, NotApplicable, StepFailed, suggest
 from explorer.parameters import number
+from explorer.quantities import quantity
 from explorer.results.event import LocatedEvent
 from explorer.results.solution import Solution
 from explorer.schemes.event_driven import EventDriven
 from explorer.study import study
 from explorer.study.asked import Chosen
 from explorer.study.forcing import check_period, depends_on_time
+from explorer.study.near_misses import Guard, NearMisses
 from explorer.systems import (
     HybridSystem,
     System,
@@ -44,6 +47,9 @@ from explorer.types import Numbers, Value
 __all__ = ["Guess", "Return", "ReturnMap"]
 
 Guess: TypeAlias = float | Sequence[float] | np.ndarray | Numbers  # a state, or its entries by name
+
+
+_BEHIND = 1e-6  # of the largest state: a guard this far behind has been passed
 
 
 @study
@@ -127,16 +133,23 @@ class ReturnMap:
         self.period = None if period is None else self.count * self._number(period)
         if self.period is not None:
             check_period(system, self.period, self.values)
-        self.t_max = system.t_end if t_max is None else number(t_max, "t_max", "s", positive=True)
+        self.t_max = (
+            system.t_end if t_max is None else number(t_max, "t_max", self._unit, positive=True)
+        )
         self.compiled = chosen.compile(system)
         self.mode = self._mode()
         self.states = tuple(s.name for s in self.compiled.states)
         self._span, self._last = self.t_max, 0.0
 
+    @property
+    def _unit(self) -> str:
+        """The unit of time."""
+        return self.system.time_unit
+
     def _number(self, period: Value) -> float:
         formula = expression(period, self.system.symbols(state=False), "period")
         value = formula.xreplace({sp.Symbol(k): sp.Float(v) for k, v in self.values.items()})
-        return number(sp.N(value), "period", "s", positive=True)
+        return number(sp.N(value), "period", self._unit, positive=True)
 
     def _mode(self) -> str | None:
         system = self.system
@@ -235,6 +248,28 @@ class ReturnMap:
             return Return(x, T, DP, run)
         return Return(x, T, DP @ free @ free.T, run, free)
 
+    def same_side(self, x: np.ndarray, new: np.ndarray) -> bool:
+        """Whether no guard that lies ahead of a state lies behind another one.
+
+        Guards of the mode that fire in one direction only: a state that has passed one would never
+        meet it. The section itself is left out.
+        """
+        for guard in self._guards:
+            ahead, behind = (guard.side * guard.value(0.0, s, self.rho) for s in (x, new))
+            least = _BEHIND * (1 + float(np.abs(x).max()))
+            if ahead > least and behind < -least:
+                return False
+        return True
+
+    @cached_property
+    def _guards(self) -> list[Guard]:
+        """The guards of the mode in which the map begins, other than the section."""
+        if self.mode is None:
+            return []
+        mode = [m.name for m in self._hybrid.modes].index(self.mode)
+        found = [g for g in NearMisses(self.system).guards if g.mode == mode and g.side]
+        return [g for g in found if g.when is None and g.name != self.section]
+
     def trust(self, back: Return) -> Trust:
         """Return the trust in the Jacobian of a return, whose run is looked at up to its end."""
         until = None if self.period is not None else (str(self.section), self.count)
@@ -316,8 +351,8 @@ class ReturnMap:
         seen = ", ".join(dict.fromkeys(e.contact for e in run.located)) or "none"
         return (
             f"Event {self.count} of the section {self.section!r} does not happen up to "
-            f"t = {run.t[-1]:g} s (events that do: {seen}). Another guess or a longer t_max may "
-            "reach it."
+            f"t = {quantity(run.t[-1], self._unit)} (events that do: {seen}). Another guess or a "
+            "longer t_max may reach it."
         )
 
 

@@ -148,6 +148,8 @@ class Settings:
         BadModel
             The section is one by an event, and the system depends on t.
         """
+        if section is None and system.discrete:  # each iterate of a map is a point
+            section = Section(period=1)
         if not isinstance(section, Section):
             raise BadValue(
                 f"section = {section!r} must be a Section: write Section(period='2*pi/omega') or "

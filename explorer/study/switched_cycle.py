@@ -20,6 +20,7 @@ from explorer.derivatives.question import ask
 from explorer.derivatives.trust import Trust, trust
 from explorer.dispatch.simulate import simulate
 from explorer.errors import BadValue, ExplorerError, StepFailed
+from explorer.quantities import quantity
 from explorer.results.solution import Solution
 from explorer.study.near_misses import NearMisses
 from explorer.study.return_map import Guess, ReturnMap
@@ -71,8 +72,10 @@ def settled(P: ReturnMap, guess: Guess | None) -> tuple[np.ndarray, float]:
     hits = [e for e in run.located if e.contact == P.section]
     if len(hits) <= P.count:
         raise BadValue(
-            f"Only {len(hits)} events of {P.section!r} happen up to t = {end:g} s, so a cycle of "
-            f"{P.count} is not seen. Another guess may settle on one."
+            f"Only {len(hits)} events of {P.section!r} happen up to "
+            f"t = {quantity(end, P.system.time_unit)}, so a cycle of {P.count} is not seen. "
+            "Another "
+            "guess may settle on one."
         )
     last, peak = hits[-1], np.abs([e.x_plus for e in hits]).max(axis=0)
     peak = np.maximum(peak, 1e-6 * peak.max() + 1e-12)  # on the surface a state is round-off
@@ -145,7 +148,7 @@ def trust_in(P: ReturnMap, loop: Loop) -> Trust:
 
 def _run(P: ReturnMap, x: np.ndarray, T: float) -> Solution:
     if not T > 0:
-        raise BadValue(f"The period T = {T:g} s is not positive.")
+        raise BadValue(f"The period T = {quantity(T, P.system.time_unit)} is not positive.")
     return P.scheme.run(P.compiled, P.rho, T, x0=x)
 
 
@@ -168,7 +171,7 @@ def _closed(P: ReturnMap, x: np.ndarray, T: float) -> Loop:
     """Return the orbit over T from x, with derivatives by x."""
     n = len(x)
     if not T > 0:
-        raise BadValue(f"The period T = {T:g} s is not positive.")
+        raise BadValue(f"The period T = {quantity(T, P.system.time_unit)} is not positive.")
     run = P.scheme.run(P.compiled, P.rho, T, x0=x, wrt=(-1,) * n, seeds=np.eye(n), t_eval=[T])
     if not run.status.ok or run.march.t_last < T * (1 - 1e-12):
         raise StepFailed(f"'{P.system.name}': {run.status.message}", run)

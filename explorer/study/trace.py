@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +17,7 @@ from explorer.study.arclength import (
     Problem,
     approach,
     correct,
+    error_from_behind,
     located,
 )
 
@@ -155,9 +156,10 @@ def trace(problem: Followed, start: Node, options: Options) -> Traced:
             if ended is None and h / 2 >= options.h_min:
                 h /= 2
                 continue
-            if ended is not None and ended.kind != "phase":
-                found.specials.append(ended)
             other = None if ended is None else problem.beyond(here, ended, options)
+            if ended is not None and ended.kind != "phase":
+                known = error_from_behind(problem, other, ended.w, ended.error, options.tol)
+                found.specials.append(replace(ended, error=known))
             if other is None:
                 found.reason = _why(problem, here, h, ended)
                 return found
@@ -236,11 +238,11 @@ def _join(problem: Followed, a: Node, b: Node, options: Options, found: Traced) 
 
 
 def crossing(a: Node, b: Node) -> list[str]:
-    """Return the tests whose signs differ at two points."""
+    """Return the tests whose signs differ at two points; exactly zero counts as positive."""
     return [
         name
         for name, value in a.at.tests.items()
-        if name in b.at.tests and value * b.at.tests[name] < 0
+        if name in b.at.tests and (value < 0) != (b.at.tests[name] < 0)
     ]
 
 
@@ -255,9 +257,9 @@ def _tested(problem: Followed, a: Node, b: Node, options: Options) -> list[Speci
         name: lambda n, name=name: n.at.tests[name]  # type: ignore[misc]
         for name in crossing(a, b)
     }
-    if a.tangent[-1] * b.tangent[-1] < 0:
+    if (a.tangent[-1] < 0) != (b.tangent[-1] < 0):
         tests["fold"] = lambda n: float(n.tangent[-1])
-    elif _bordered(a) * _bordered(b) < 0:
+    elif (_bordered(a) < 0) != (_bordered(b) < 0):
         tests["branch point"] = lambda n: (
             _bordered(n)
             * float(
@@ -310,8 +312,7 @@ def _at_margin(
 
 def other_side(problem: Problem, here: Node, ended: Special, options: Options) -> Node | None:
     """Return a point beyond the end of a branch, with another sequence of events, if there is."""
-    plane = np.zeros(len(ended.w))
-    plane[-1] = 1.0
+    plane = np.append(np.zeros(len(ended.w) - 1), 1.0)
     onward = np.sign(ended.node.tangent[-1]) or 1.0
     for sign in (onward, -onward):
         for size in _BEYOND:
@@ -374,8 +375,7 @@ def _to_the_edge(
 ) -> None:
     """Add the point at the end of the range, and what lies before it."""
     edge = options.low if node.p < options.low else options.high
-    plane = np.zeros(len(here.w))
-    plane[-1] = 1.0
+    plane = np.append(np.zeros(len(here.w) - 1), 1.0)
     part = (edge - here.p) / (node.p - here.p)
     guess = here.w + part * (node.w - here.w)
     guess[-1] = edge

@@ -1,10 +1,6 @@
-"""Curves of folds and flips of cycles over two parameters.
+"""Curves of bifurcations over two parameters, of cycles, equilibria and maps.
 
-To the equations of the cycle one more is added, whose zero is the bifurcation: the determinant of
-G_(x, T) at a fold, that of 1 + M at a flip, M the monodromy matrix (Kuznetsov, *Elements of Applied
-Bifurcation Theory*, 2004, ch. 10, doi:10.1007/978-1-4757-3978-7). G and its derivatives are exact,
-through all events; those of the determinant, and G by the second parameter, are difference
-quotients: they steer Newton's method only, whose residual is checked.
+What holds along a curve is in `explorer.study.curve_problems`.
 """
 
 from __future__ import annotations
@@ -14,34 +10,41 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from explorer.errors import BadValue, NotApplicable, suggest
+from explorer.errors import BadValue, suggest
 from explorer.parameters import number
 from explorer.study import study
-from explorer.study.arclength import Evaluation, Node, correct
+from explorer.study.arclength import Node, correct
 from explorer.study.branch import Branch, BranchPoint
-from explorer.study.cycles import Cycles, cycle_of
-from explorer.study.trace import CLOSED, Options, Special, Traced, trace
+from explorer.study.curve_problems import KINDS, LEFT, REAL, Curve
+from explorer.study.trace import CLOSED, Options, Traced, trace
 
 __all__ = ["BifurcationCurve", "bifurcation_curve"]
 
-_STEP = 1e-5  # of difference quotients, in units of the scales
 _TOL = 1e-8  # residual of a point; the determinant is not better known
-_KINDS = ("fold", "flip")
-_LEFT = " leaves the range of the branch."
+_FIRST = ("fold", "flip")
+_MANY = {
+    "Neimark-Sacker": "Neimark-Sacker bifurcations",
+    "Hopf": "Hopf bifurcations",
+    "grazing": "grazing cycles",
+    "sliding": "sliding bifurcations",
+    "boundary": "boundary equilibria",
+}
 
 
 @study
 @dataclass(frozen=True, repr=False)
 class BifurcationCurve:
-    """Folds or flips over two parameters.
+    """Bifurcations of one kind over two parameters.
 
     Attributes
     ----------
-    kind : "fold" or "flip"
+    kind : str
+        As of `BranchPoint`.
     parameters : (str, str)
     values : (k, 2) both parameters
-    x : (k, n_x) the cycle at its start
-    residual, test : (k,) of the cycle, relative, and of the determinant
+    x : (k, n_x) the cycle at its start, or the equilibrium
+    residual, test : (k,) of the cycle, relative, and of the equation of the bifurcation; of a
+        touch and of a corner at the nearest verified point, from which the rest is extrapolated
     ends : (str, str) why the curve ends
     """
 
@@ -56,8 +59,9 @@ class BifurcationCurve:
 
     def __repr__(self) -> str:
         (a, b), low, high = self.parameters, self.values.min(axis=0), self.values.max(axis=0)
+        many = _MANY.get(self.kind, self.kind + "s")
         return (
-            f"BifurcationCurve of {self.kind}s, {len(self.values)} points: {a} = {low[0]:.6g} to "
+            f"BifurcationCurve of {many}, {len(self.values)} points: {a} = {low[0]:.6g} to "
             f"{high[0]:.6g}, {b} = {low[1]:.6g} to {high[1]:.6g}; ends: {self.ends[0]}; "
             f"{self.ends[1]}"
         )
@@ -72,27 +76,28 @@ def bifurcation_curve(
     point: BranchPoint | None = None,
     step: float = 0.02,
 ) -> BifurcationCurve:
-    """Follow a fold or a flip of a branch of cycles by a second parameter.
+    """Follow a bifurcation of a branch by a second parameter.
 
     Parameters
     ----------
     branch : Branch
-        Of cycles, from `continuation`.
+        Of cycles, equilibria or cycles of a map, from `continuation`.
     parameter : str
         The second parameter. The first one is free, and stays within the range of the branch.
     over : (low, high), optional
         Range of the second parameter, by default that of its slider.
     point : BranchPoint, optional
-        By default the first fold or flip of the branch.
+        By default the first fold or flip, else the first one that is no branch point.
     step : float
         First step, in parts of the range; later ones are up to twice as long.
 
     Raises
     ------
     BadValue
-        There is no such point or parameter; the range does not hold the present value.
+        There is no such point or parameter; the range does not hold the present value; beside a
+        touch there is no cycle that misses the guard.
     NotApplicable
-        The branch is one of equilibria.
+        A change of the sequence of events that is neither a touch nor two events at one time.
 
     Examples
     --------
@@ -106,14 +111,11 @@ def bifurcation_curve(
     if not isinstance(branch, Branch):
         raise BadValue(f"A branch is needed, as study.continuation returns, and no {branch!r}.")
     problem = branch.problem
-    if not isinstance(problem, Cycles):
-        raise NotApplicable(
-            "Curves over two parameters are those of cycles of flows, not of equilibria or maps."
-        )
     if point is None:
-        point = next((q for q in branch.points if q.kind in _KINDS), None)
-    if point is None or point.kind not in _KINDS:
-        raise BadValue("The branch has no fold or flip, which a second parameter could move.")
+        able = [q for q in branch.points if q.kind in KINDS]
+        point = min(able, key=lambda q: q.kind not in _FIRST, default=None)
+    if point is None or point.kind not in KINDS:
+        raise BadValue("The branch has no bifurcation that a second parameter could move.")
     system = problem.system
     others = [name for name in system.parameters if name != problem.parameter]
     if parameter not in others:
@@ -130,19 +132,25 @@ def bifurcation_curve(
     step = number(step, "step", "", positive=True)
     span = high - low
     options = Options(step, 1e-4 * step, 2 * step, _TOL, low / span, high / span, 500)
-    curve = _Curve(problem, point, parameter, span, branch.options)
+    held = problem.rho.copy()
     try:
+        curve = Curve(branch, point, parameter, span)
         backward, forward = _both(curve, own, options)
+        nodes = [n for piece in backward.pieces[::-1] for n in piece[::-1]]
+        nodes += [n for piece in forward.pieces for n in piece][1:]
+        nodes, w = curve.finish(nodes, _TOL)
     finally:
-        problem.rho[curve.place] = own
-    nodes = [n for piece in backward.pieces[::-1] for n in piece[::-1]]
-    nodes += [n for piece in forward.pieces for n in piece][1:]
-    u = np.array([n.w for n in nodes]) * curve.scale
+        problem.rho[:] = held
+        problem.restart()
+        problem.rho[:] = held
+    if not nodes:
+        raise BadValue(f"No {point.kind} is found again beside the one of the branch.")
+    u = w * curve.scale
     return BifurcationCurve(
         point.kind,
         (problem.parameter, parameter),
         u[:, -2:],
-        u[:, : problem.n],
+        np.array([problem.state(row) for row in u]),
         np.array([n.at.size for n in nodes]),
         np.array([n.at.G[-1] for n in nodes]),
         (_said(backward.reason, problem.parameter), _said(forward.reason, problem.parameter)),
@@ -152,90 +160,23 @@ def bifurcation_curve(
 
 def _said(reason: str, first: str) -> str:
     """Return why a curve ends; the range of the first parameter is no matter of the model."""
-    return f"end of the range of {first}" if reason.endswith(_LEFT) else reason
+    if reason.endswith(REAL):
+        return "the pair of multipliers becomes real"
+    return f"end of the range of {first}" if reason.endswith(LEFT) else reason
 
 
-def _both(curve: _Curve, own: float, options: Options) -> tuple[Traced, Traced]:
+def _both(curve: Curve, own: float, options: Options) -> tuple[Traced, Traced]:
     """Return the traces to smaller and to larger values of the second parameter."""
     plane = np.zeros(len(curve.scale))
     plane[-1] = 1.0
-    guess = np.append(curve.point.node.w, own / curve.scale[-1])
+    guess = np.append(curve.w, own / curve.scale[-1])
     done = correct(curve, guess, plane, _TOL)
+    if done is None and curve.other_side():
+        done = correct(curve, guess, plane, _TOL)
     if done is None:
-        raise BadValue(f"The {curve.point.kind} is not found again at {curve.parameter} = {own:g}.")
+        raise BadValue(f"The {curve.kind} is not found again at {curve.parameter} = {own:g}.")
     start = done[0]
     backward = trace(curve, Node(start.w, -start.tangent, start.at), options)
     if backward.reason == CLOSED:
         return backward, Traced([[start]], [], CLOSED)
     return backward, trace(curve, start, options)
-
-
-class _Curve:
-    """A cycle and its bifurcation as a problem of continuation by the second parameter."""
-
-    def __init__(
-        self, base: Cycles, point: BranchPoint, parameter: str, span: float, first: Options
-    ) -> None:
-        self.base, self.point, self.parameter, self.first = base, point, parameter, first
-        self.place = list(base.system.parameters).index(parameter)
-        self.scale, self.n = np.append(base.scale, span), base.n
-        cycle, u = cycle_of(point.node), point.node.w * base.scale
-        base.begin_as(cycle)
-        if base.autonomous:
-            base.anchor = u[: base.n].copy()
-            base.along = cycle.run.march.sample(np.zeros(1), slopes=False)[1][0, : base.n]
-
-    def _at(self, u: np.ndarray) -> tuple[Evaluation, float]:
-        self.base.rho[self.place] = u[-1]
-        self.base._last = None
-        at = self.base.evaluate(u[:-1], full=False)
-        if self.point.kind == "fold":
-            scale, rows = self.base.scale[:-1], self._rows()
-            A = at.jacobian[:, :-1] * scale / rows[:, None]
-        else:
-            A = np.eye(self.base.n) + cycle_of(Node(u, u, at)).monodromy
-        return at, float(np.linalg.det(A))
-
-    def _rows(self) -> np.ndarray:
-        n = self.base.n
-        return np.append(self.base.scale[:n], [1.0] * self.base.autonomous)
-
-    def evaluate(self, u: np.ndarray, full: bool = True) -> Evaluation:
-        """Return the equations of the cycle and of its bifurcation.
-
-        Raises
-        ------
-        BadValue
-            The first parameter leaves the range of the branch.
-        """
-        first = float(u[-2] / self.scale[-2])
-        if not self.first.low <= first <= self.first.high:
-            raise BadValue(f"{self.base.parameter}{_LEFT}")
-        at, test = self._at(u)
-        slopes, by_q = np.zeros(len(u)), np.zeros(len(at.G))
-        for k in range(len(u)):
-            moved = np.zeros(len(u))
-            moved[k] = _STEP * self.scale[k]
-            (a, more), (b, less) = self._at(u + moved), self._at(u - moved)
-            slopes[k] = (more - less) / (2 * moved[k])
-            if k == len(u) - 1:
-                by_q = (a.G - b.G) / (2 * moved[k])
-        J = np.vstack([np.column_stack([at.jacobian, by_q]), slopes])
-        size = max(at.size, abs(test))
-        return Evaluation(np.append(at.G, test), J, size, at.sequence, {}, {}, at.data)
-
-    def settled(self, node: Node) -> Node | None:
-        """Return None: the point at which cycles begin stays."""
-        return None
-
-    def beyond(self, here: Node, ended: Special, options: Options) -> Node | None:
-        """Return None: no other sequence of events is tried."""
-        return None
-
-    def genuine(self, kind: str, node: Node) -> bool:
-        """Whether a point on the curve is told: none is."""
-        return False
-
-    def at_margin(self, key: str) -> tuple[str, str]:
-        """Return the kind and the name of a point at which a margin falls to zero."""
-        return "grazing", key

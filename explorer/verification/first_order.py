@@ -158,7 +158,7 @@ def _growth(run: Solution, compiled: FirstOrder) -> list[Check]:
         A[compiled.places[0]] = values
         if np.isfinite(A).all():
             matrices.append(np.linalg.solve(M, A.reshape(n, n)))
-    found = theta_growth(matrices, run.scheme.h, steps, theta)
+    found = theta_growth(matrices, run.scheme.h, steps, theta, run.system.time_unit)
     size = np.abs(run.q)
     if found and not found[0].ok and size[-1].max() > _BLOWN * size[:3].max():
         one = found[0]

@@ -111,14 +111,14 @@ def flow(run: Solution) -> list[Check]:
             _MOST,
             "tolerances",
             f"The steps miss the flow by {number(mean, 2)} times their tolerances, the one at t = "
-            f"{quantity(s.t[k], 's', 4)} by {number(parts[k], 2)}, {cure}",
+            f"{quantity(s.t[k], run.system.time_unit, 4)} by {number(parts[k], 2)}, {cure}",
         ),
         Check(
             "flow of a step",
             float(parts[k]),
             _WORST,
             "tolerances",
-            f"The step at t = {quantity(s.t[k], 's', 4)} misses the flow by "
+            f"The step at t = {quantity(s.t[k], run.system.time_unit, 4)} misses the flow by "
             f"{number(parts[k], 2)} times its tolerances, {cure}",
         ),
     ]
@@ -136,7 +136,8 @@ def missing(run: Solution) -> list[Check]:
             0.0,
             "",
             f"{none.sum()} rows have no state, the first at t = "
-            f"{quantity(run.t[none.argmax()], 's', 4)}: the method cannot reach them from the "
+            f"{quantity(run.t[none.argmax()], run.system.time_unit, 4)}: the method cannot reach "
+            "them from the "
             "start of "
             "their steps. Use a smaller tolerance, or another method.",
         )
@@ -184,7 +185,8 @@ def _events(run: Solution, accuracy: float) -> list[Check]:
                 abs(r) / unit,
                 (
                     f"The guard {event.contact!r} is {number(r, 2)} at its event, t = "
-                    f"{quantity(event.t, 's', 4)}: use a smaller tolerance to locate its zero."
+                    f"{quantity(event.t, run.system.time_unit, 4)}: use a smaller tolerance to "
+                    "locate its zero."
                 ),
             )
         if event.kind == "zeno":
@@ -202,7 +204,7 @@ def _events(run: Solution, accuracy: float) -> list[Check]:
 
 def _crossed(run: Solution, s: _Steps) -> Check:
     """Return the check that no guard goes through its zero without an event."""
-    march, count, said = run.march, 0, ""
+    march, count, said, unit = run.march, 0, "", run.system.time_unit
     begins = np.append(True, s.t[1:] > (s.t + s.h)[:-1] * (1 + 1e-12))
     hits = np.searchsorted(s.t, march.events.head["t"] * (1 - 1e-14) - 1e-300)
     begins[hits[hits < len(begins)]] = True
@@ -227,6 +229,6 @@ def _crossed(run: Solution, s: _Steps) -> Check:
                 count += int(turned.sum())
                 said = said or (
                     f"The guard {guard.name!r} goes through its zero near t = "
-                    f"{at[1:][turned][0]:.4g} s without an event."
+                    f"{quantity(at[1:][turned][0], unit, 4)} without an event."
                 )
     return Check("guards passed over", count, 0, "", said)

@@ -72,12 +72,16 @@ def grown(solution: Solution) -> bool:
     return not size[-1] <= _BLOWN * max(size[:-1])
 
 
-def theta_growth(matrices: Iterable[np.ndarray], h: float, steps: int, theta: float) -> list[Check]:
+def theta_growth(
+    matrices: Iterable[np.ndarray], h: float, steps: int, theta: float, unit: str = "s"
+) -> list[Check]:
     """Return the check of how much a mode grows in a run that its equation does not let grow.
 
     Parameters
     ----------
     matrices : A, the derivative of the rate by the state, at some times of the run
+    unit : str
+        Of h.
     """
     if theta >= 0.5:
         return []
@@ -93,14 +97,14 @@ def theta_growth(matrices: Iterable[np.ndarray], h: float, steps: int, theta: fl
         largest = min(largest, float(np.maximum(limits, 0.0).min(initial=np.inf)))
     growth = steps * float(np.mean(rates)) if rates else 0.0
     times = f"10^{growth / np.log(10):.0f}" if growth > 5 else number(np.exp(growth), 3)
-    limit = f"stable up to h = {quantity(largest, 's', 3)}" if largest > 0 else "stable for no h"
+    limit = f"stable up to h = {quantity(largest, unit, 3)}" if largest > 0 else "stable for no h"
     return [
         Check(
             "growth",
             growth,
             _TOLERATED,
             "",
-            f"theta = {theta:g} is {limit} here, and h = {quantity(h, 's')}: a motion that "
+            f"theta = {theta:g} is {limit} here, and h = {quantity(h, unit)}: a motion that "
             "should not "
             f"grow grows {times} times over the run. theta >= 1/2 is stable at any h.",
         )
@@ -124,7 +128,7 @@ def mechanical_growth(solution: Solution) -> list[Check]:
         if np.isfinite(M.sum() + K.sum() + C.sum()):
             below = -np.linalg.solve(M, np.hstack([K, C]))
             matrices.append(np.vstack([np.eye(n, 2 * n, n), below]))
-    return theta_growth(matrices, solution.scheme.h, last, theta)
+    return theta_growth(matrices, solution.scheme.h, last, theta, solution.system.time_unit)
 
 
 def step_growth(co: Weights, M: np.ndarray, C: np.ndarray, K: np.ndarray, h: float) -> float:

@@ -267,7 +267,8 @@ def switched(run: Solution, accuracy: float) -> list[Check]:
             part,
             accuracy,
             "",
-            f"At t = {quantity(run.t[row], 's', 4)} {run.system.guard_names[k]} is "
+            f"At t = {quantity(run.t[row], run.system.time_unit, 4)} {run.system.guard_names[k]} "
+            "is "
             f"{number(part, 2)} "
             "of its largest value beyond its surface.",
         )

@@ -1,4 +1,4 @@
-"""Curves of folds and flips of cycles over two parameters: across them cycles change their kind."""
+"""Curves of bifurcations over two parameters: across them cycles change their kind."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DASHES = {"fold": "solid", "flip": "dash"}
 
 @view
 def bifurcation_curves(*curves: BifurcationCurve) -> Picture:
-    """Draw curves of bifurcations over their two parameters: folds solid, flips dashed.
+    """Draw curves of bifurcations over two parameters: folds solid, flips dashed, others dotted.
 
     A ring marks where on each curve the branch lies from which it was followed.
 

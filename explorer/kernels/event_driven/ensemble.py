@@ -25,6 +25,7 @@ from explorer.kernels.structures import Integers, Matrix, Stack, Table, Vector
 __all__ = ["Blank", "Members", "Seen", "ensemble"]
 
 NOWHERE, BY_EVENT, BY_PERIOD = range(3)  # where the points of a section lie
+REFUSED = -1  # beside a status: no mode holds at the start
 
 
 class Members(NamedTuple):
@@ -47,8 +48,7 @@ class Blank(NamedTuple):
     """What a run begins with, and the memory of the problem where it stands."""
 
     inp: Vector
-    mode: int  # of the first member,
-    own: int  # and of those that do not follow another
+    mode: Integers  # (k,) of members that do not follow another; below zero: in none
     form: int
     rows: Bytes  # the bytes of the held rows
     run: Bytes  # and of the progress
@@ -328,9 +328,12 @@ def ensemble(
             False,
             options.picks,
         )
-        mode = blank.mode if k == 0 or not members.chained else blank.own
+        mode = blank.mode[k]
         if members.chained and k > 0 and seen.code[k - 1] == SUCCESS:
             mode = seen.mode[k - 1]
+        if mode < 0:
+            seen.code[k] = REFUSED
+            continue
         prepare(task, blank, members, seen, k, mode)
         if known.lost > 0:
             seen.code[k] = watch_one(task, own, known, members, seen, k)

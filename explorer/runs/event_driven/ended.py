@@ -75,7 +75,7 @@ def ended(run: Run) -> Status:
         return _stopped(run, name, why)
     if code in _LOST and (found := _paradox(run, _JAM)):
         return _stopped(run, name, f"{found.words}. {_GOES_ON}")
-    return Status.of(code, len(run.steps.t), t)
+    return Status.of(code, len(run.steps.t), t, unit=run.flow.system.time_unit)
 
 
 def _stopped(run: Run, name: str, words: str) -> Status:

@@ -6,6 +6,8 @@ import numpy as np
 
 from explorer.compiled import Flow
 from explorer.compiled.checks import refused_inertia
+from explorer.compiled.start_mode import start_mode
+from explorer.errors import BadModel
 from explorer.kernels.event_driven.records import TRACK
 from explorer.kernels.event_driven.structures import Options
 from explorer.runs.capture import kernel_known
@@ -23,11 +25,40 @@ _FIRST = np.full(64, -1)
 _STAGES = 17  # slopes of a step
 
 
-def makes_starts(flow: Flow) -> bool:
-    """Whether the kernel makes the starts: no mode is chosen by conditions, none corrected."""
-    branches = () if flow.automaton is None else flow.automaton.start_branches
-    driven = flow.system.drive is not None
-    return not (driven or branches or flow.assembles or flow.active_sets is not None)
+def makes_starts(flow: Flow, settings: Settings) -> bool:
+    """Whether members are marched in one call: no start is corrected, no continuation picked."""
+    return not (flow.system.drive is not None or flow.assembles or settings.picks)
+
+
+def _modes(flow: Flow, members: Members) -> np.ndarray:
+    """Return the modes in which members begin that follow no other, (k,); -1: in none."""
+    own = 0 if flow.automaton is None else flow.automaton.start_mode
+    found = np.full(members.size, own)
+    if members.mode >= 0:
+        found[: 1 if members.chained else members.size] = members.mode
+    if flow.automaton is None or not flow.automaton.start_branches:
+        return found
+    for k in range(members.size):
+        if members.mode >= 0 and (k == 0 or not members.chained):
+            continue
+        rho, x = members.rho[k], members.start[k]
+        if not np.isfinite(rho).all():  # its own parameters are refused
+            continue
+        if np.isnan(x).any():
+            x = np.where(np.isnan(x), flow.start(rho)[0], x)
+        try:
+            found[k] = start_mode(flow, rho, x)
+        except BadModel:
+            found[k] = _REFUSED
+    return found
+
+
+def _surface(flow: Flow, guard: int) -> str:
+    """Return the name under which the events of a guard are counted."""
+    name = flow.guard_name(guard)
+    if flow.active_sets is None:
+        return name
+    return str(flow.system.guard_names[flow.active_sets.functions[name]])  # type: ignore[attr-defined]
 
 
 def march_members(flow: Flow, settings: Settings, members: Members, asked: Asked) -> Observed:
@@ -39,7 +70,7 @@ def march_members(flow: Flow, settings: Settings, members: Members, asked: Asked
 
     k, n = members.size, flow.n_x
     count = flow.n_c + flow.n_phi if flow.mechanical else len(flow.guards)
-    names = [flow.guard_name(j) for j in range(count)]
+    names = [_surface(flow, j) for j in range(count)]
     met = np.array([name == asked.event for name in names], np.int64)
     refused = refused_inertia(flow.system, members.rho)
     if refused.any():  # one behind it begins at the start of the model
@@ -94,14 +125,12 @@ def march_members(flow: Flow, settings: Settings, members: Members, asked: Asked
         given_seeds=False,
         picks=_FIRST,
     )
-    mode = 0 if flow.automaton is None else flow.automaton.start_mode
-    first = 0
+    modes, first = _modes(flow, members), 0
     while first < k:
         with lend(flow, settings, (), members.rho[first]) as lent:
             blank = kernel.Blank(
                 lent.problem.inp.copy(),
-                mode if members.mode < 0 else members.mode,
-                mode,
+                modes,
                 int(lent.problem.state[0]["form"]),
                 lent.problem.rows.view(np.uint8),
                 lent.work.run.view(np.uint8),

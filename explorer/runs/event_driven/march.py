@@ -234,7 +234,7 @@ class March(Run):
         if times.ndim != 1 or (np.diff(times) < 0).any() or not np.isfinite(times).all():
             raise BadValue("t_eval needs increasing times.")
         if len(times) and not (times[0] >= 0 and times[-1] <= self.t_end):
-            raise BadValue(f"t_eval lies outside [0, {self.t_end:g}] s.")
+            raise BadValue(f"t_eval lies outside [0, {self.t_end:g}] {self.flow.system.time_unit}.")
         return self._lazy(times[times <= self.t_last])
 
     def rows(self, solution: Solution, points: int | np.ndarray) -> Solution:

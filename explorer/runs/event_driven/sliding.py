@@ -120,7 +120,13 @@ class SwitchedMarch(March):
         names = tuple(flow.automaton.modes[to].name for to in held)  # type: ignore[union-attr]
         alpha = [flow.active(to)(inp)[: self._signs.shape[1]] for to in held]
         return Continuations(
-            float(t), x.copy(), names, np.array(alpha), np.array(rates), held.index(now)
+            float(t),
+            x.copy(),
+            names,
+            np.array(alpha),
+            np.array(rates),
+            held.index(now),
+            flow.system.time_unit,
         )
 
     def _held(

@@ -16,6 +16,7 @@ def continuations(run: Run) -> tuple[Continuations, ...]:
     from explorer.kernels.fesd.structures import phases
 
     compiled, known, found = run.compiled, run.phases, []
+    unit = compiled.system.time_unit
     for p in np.flatnonzero(known.switches["consistent"] > 1).tolist():
         e = int(known.switches["element"][p])
         t = float(run.times[e - 1].sum()) if e else 0.0
@@ -35,6 +36,6 @@ def continuations(run: Run) -> tuple[Continuations, ...]:
             for name in ("multipliers", "behind")
         )
         found.append(
-            Continuations(t, run.states[e].copy(), tuple(names), multipliers, rates, taken)
+            Continuations(t, run.states[e].copy(), tuple(names), multipliers, rates, taken, unit)
         )
     return tuple(found)

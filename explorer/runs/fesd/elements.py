@@ -131,15 +131,15 @@ class Elements(Run):
     @property
     def status(self) -> Status:
         """How the run ended."""
-        detail, t = "", self.t_last
+        detail, t, unit = "", self.t_last, self.compiled.system.time_unit
         if self.code == MORE_SWITCHES:
             needed, has = self.tally["needed"], self.options.elements
             detail = f" This interval needs {needed} elements; it has {has}."
         if self.code in (NEWTON_CAP, NO_ACTIVE_SET):
             detail = self._growth
         if self.code == ACCUMULATION:
-            detail = f" The last switch that was found is at t = {quantity(self._end, 's', 9)}."
-        return Status.of(self.code, len(self.times), t, self.residual_of_newton, detail)
+            detail = f" The last switch that was found is at t = {quantity(self._end, unit, 9)}."
+        return Status.of(self.code, len(self.times), t, self.residual_of_newton, detail, unit)
 
     @property
     def _growth(self) -> str:
@@ -151,7 +151,7 @@ class Elements(Run):
         k = int(doubles.argmin())
         if not (doubles[k] < self.options.h and abs(x[k]) > 10 * np.abs(self.states[:, k]).mean()):
             return ""
-        within = quantity(doubles[k], "s", 2)
+        within = quantity(doubles[k], self.compiled.system.time_unit, 2)
         return f" {names[k]} = {number(x[k], 3)} doubles within {within} there: it may blow up."
 
     @property
@@ -244,7 +244,9 @@ class Elements(Run):
         if times.ndim != 1 or (np.diff(times) < 0).any() or not np.isfinite(times).all():
             raise BadValue("t_eval needs increasing times.")
         if len(times) and not (times[0] >= 0 and times[-1] <= self.t_end):
-            raise BadValue(f"t_eval lies outside [0, {self.t_end:g}] s.")
+            raise BadValue(
+                f"t_eval lies outside [0, {self.t_end:g}] {self.compiled.system.time_unit}."
+            )
         return self._lazy(times[times <= self._end], exact=True)
 
     def rows(self, solution: Solution, points: int | np.ndarray) -> Solution:

@@ -137,7 +137,8 @@ class Tangents:
         wrong = np.flatnonzero(~np.isfinite(self.moved[:, :-1]).all(axis=(1, 2)))
         t = self.run.times[max(int(wrong[0]) - 1, 0), 0] if len(wrong) else 0.0
         raise BadValue(
-            f"From t = {quantity(t, 's')} on there is no finite derivative: a surface is touched "
+            f"From t = {quantity(t, self.run.compiled.system.time_unit)} "
+            "on there is no finite derivative: a surface is touched "
             "and not crossed, or a formula is not differentiable there. Use other parameters or "
             "an earlier t_end."
         )

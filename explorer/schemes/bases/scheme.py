@@ -198,15 +198,15 @@ class Scheme(metaclass=Named):
         """Return what is checked of a run of this scheme: each figure beside its bound."""
         return []
 
-    def steps(self, t_end: float, row: float, n: int, coordinates: int = 0) -> int:
+    def steps(self, t_end: float, row: float, n: int, coordinates: int = 0, unit: str = "s") -> int:
         """Return how many steps of size h reach `t_end`; `row` numbers are kept of each.
 
         `coordinates` of them are those of which a `Recorder` may keep fewer, if the scheme takes
-        one.
+        one. Times are in `unit`.
 
         Raises
         ------
         BadValue
             A time span that is not positive, or shorter than h; a record beyond memory.
         """
-        return steps(self.h, t_end, row, n, coordinates)  # type: ignore[attr-defined]
+        return steps(self.h, t_end, row, n, coordinates, unit)  # type: ignore[attr-defined]

@@ -23,8 +23,18 @@ SYMBOLS = {
     "corner": "square",
     "boundary": "triangle-up",
     "branch point": "cross",
+    "border collision": "x",
 }
-_OF_CYCLES = ("fold", "flip", "Neimark-Sacker", "grazing", "sliding", "corner", "branch point")
+_OF_CYCLES = (
+    "fold",
+    "flip",
+    "Neimark-Sacker",
+    "grazing",
+    "sliding",
+    "corner",
+    "branch point",
+    "border collision",
+)
 _AT_BOUND = 1e-6  # a multiplier this close to its bound is at it
 
 
