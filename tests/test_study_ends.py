@@ -308,3 +308,38 @@ def test_forces_of_contacts_act_along_the_gradients_of_their_gaps():
     system.contact(ex.Contact(y, name="c", mu=0.5, slip="v_x"))
     with pytest.raises(ex.NotApplicable, match="has friction"):
         equilibria.formulas_of(system)
+
+
+def test_parts_are_handed_out_until_all_have_come_back(monkeypatch):
+    """Two at a time for one worker; what is left is told by the seconds of what has come back."""
+    clock, told, written = [0.0], [], []
+
+    class Bar:
+        def __init__(self, total, title, shown):
+            told.append((total, title, shown))
+
+        def __call__(self, done, words):
+            told.append((done, words))
+
+        def close(self):
+            told.append("closed")
+
+    def submit(work, question, first, last):
+        done = Future()
+        done.set_result((f"{first} to {last}", 0.5 * (last - first)))
+        return done
+
+    def wait(out, seconds=None, first=None):
+        clock[0] += 1.0 if seconds else 0.0
+        return space(done=[] if clock[0] == 1.0 else [*out])
+
+    owner = next(c for c in vars(parts).values() if isinstance(c, type) and "_next" in vars(c))
+    monkeypatch.setattr(parts, "Progress", Bar)
+    monkeypatch.setattr(parts, "wait", wait)
+    monkeypatch.setattr(parts.time, "perf_counter", lambda: clock[0])
+    one = bare(owner, question=space(system=space(name="m")), executor=space(submit=submit), gaps=[(0, 3)], left=3, cost=0.0, workers=1, out={}, here=True,
+               stop=lambda: False, disk=None, whole=space(put=lambda where, part: written.append((where.start, where.stop, part))))  # fmt: skip
+    one.go(4, True)
+    assert told == [(7, "Sweep of m", True), (6, "1 s left"), (7, "0 s left"), "closed"]
+    assert written == [(k, k + 1, f"{k} to {k + 1}") for k in range(3)]
+    assert one.left == 0
