@@ -11,8 +11,9 @@ from test_drawn_views import same
 from explorer.views.contact_laws import contact_law_plot, doing, friction_law_plot
 from explorer.views.drawing import decimate
 from explorer.views.drawing.orbit_colours import by_exponent
-from explorer.views.drawing.picture import COLOURS, OFF, extent
+from explorer.views.drawing.picture import COLOURS, OFF, extent, prose
 from explorer.views.gradient import _float, _head, cost_plot
+from explorer.views.laws import one_step_problem
 from explorer.views.mechanism import mechanism
 from explorer.views.mode_shapes import shapes_plot
 from explorer.views.modes import _bars, _events
@@ -259,3 +260,26 @@ def test_a_run_is_read_at_no_more_times_than_there_is_room_for(monkeypatch):
     sample = lambda t, exact: (np.sin(1e4 * t)[:, None], None)  # noqa: E731
     run = space(march=space(knots=np.zeros(0), hits=np.zeros(0), n_x=1, sample=sample), t=np.array([0.0, 1.0]))  # fmt: skip
     assert 450 < len(decimate._times(run, None, 0, 1)) <= 900
+
+
+@for_each("laws", [True, False])
+def test_residuals_of_steps_are_on_a_logarithmic_axis(laws):
+    """Where nothing is left there is the least value of the axis, 1e-18."""
+    run = space(t=np.array([0.0, 1.0, 3.0]), residuals=np.array([[0.0, 1e-9], [1e-3, 0.0], [1e-5, 1e-7]]), iterations=np.array([0, 4, 2]), has=lambda name: laws, system=space(time_unit="s", discrete=False))  # fmt: skip
+    inner = one_step_problem.__wrapped__
+    with pytest.MonkeyPatch.context() as patch:
+        put(patch, inner, compose=lambda columns, widths: columns)
+        ((residuals, counts),) = inner(run)
+    contacts, newton = residuals.traces
+    same(contacts, run.t, [1e-18, 1e-3, 1e-5])
+    same(newton, run.t, [1e-9, 1e-18, 1e-7])
+    assert residuals.y_range == pytest.approx((1e-18, 1e-2))
+    assert (contacts["name"], residuals.y_title) == (("laws", "relative residual") if laws else ("contacts (m/s)", "residual"))  # fmt: skip
+    same(counts.traces[0], run.t, [0, 4, 2])
+    assert counts.y_range == (0.0, 5.0)
+    assert (residuals.x_range, counts.x_range) == ((0.0, 3.0), (0.0, 3.0))
+
+
+def test_a_sentence_has_its_symbols_in_mathematical_notation():
+    assert prose("u1 = 1; x_2 < 0") == "u<sub>1</sub> = 1; x<sub>2</sub> &lt; 0"
+    assert prose("3 m/s^2 of CBF1") == "3 m/s² of CBF1"

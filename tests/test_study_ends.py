@@ -343,3 +343,27 @@ def test_parts_are_handed_out_until_all_have_come_back(monkeypatch):
     assert told == [(7, "Sweep of m", True), (6, "1 s left"), (7, "0 s left"), "closed"]
     assert written == [(k, k + 1, f"{k} to {k + 1}") for k in range(3)]
     assert one.left == 0
+
+
+@for_each(("periods", "given", "why"), [
+    (12, {}, None), (12.0, {}, None), (11, {}, "whole number from 12"), (12.5, {}, "whole number from 12"), (True, {}, "whole number from 12"), (12, {"t_end": 3.0}, "t_end follows"),
+    (12, {"recurrence": search.Recurrence(near=0.6)}, "0 < tol < near"), (12, {"recurrence": search.Recurrence(near=0.5)}, None), (12, {"recurrence": search.Recurrence(tol=0.0)}, "0 < tol < near"),
+])  # fmt: skip
+def test_a_search_goes_by_a_section_its_periods_and_tolerances(periods, given, why):
+    system, section = ex.models.impact_oscillator(), ex.study.Section(period="2*pi/omega")
+    own = given.get("recurrence")
+
+    def told(scheme):
+        return search.Settings.of(system, scheme, section, periods, given.get("t_end"), own)
+
+    if why:
+        with pytest.raises(BadValue, match=why):
+            told(ex.EventDriven())
+        return
+    located, stepped = told(ex.EventDriven()), told(ex.MoreauJean())
+    assert (located.tol, located.sure) == (1e-5, pytest.approx(1e-7))
+    assert (stepped.tol, stepped.sure) == (2e-3, 2e-3)
+    assert (located.near, stepped.near) == ((0.5, 0.5) if own else (0.01, 0.05))
+    assert located.t_end == "12 * (2*pi/omega)"
+    assert (located.part(10), located.part(5), located.part(99)) == tuple(f"{k} * (2*pi/omega)" for k in (1, 2, 1))  # fmt: skip
+    assert located.periods == 12
