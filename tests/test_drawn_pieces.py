@@ -24,6 +24,7 @@ from explorer.views.drawing import (
     table,
 )
 from explorer.views.drawing.polyline import PANEL
+from explorer.views.drawing.still import still
 
 COLOURS = ["#102030", "#ff8000"]
 
@@ -278,3 +279,11 @@ def test_a_derivative_is_drawn_of_one_coordinate_and_its_rate():
     assert (x.source, x.i, x.place) == ("x", 2, 2)
     with pytest.raises(BadValue, match="no coordinate 'b'"):
         slopes.quantities(sens, "b")
+
+
+def test_a_range_without_a_width_has_its_value_in_the_middle():
+    """Of a plot from 80 to 740 px, in tenths of them."""
+    trace = {"x": [3.0, 3.0], "y": [0.0, 1.0], "line": {"color": "#123456"}}
+    drawn = still({"data": [trace], "layout": {"xaxis": {"range": [3, 3]}, "yaxis": {"range": [0, 1]}}})  # fmt: skip
+    (path,) = re.findall(r'd="M(\d+),(\d+)[^"]*" stroke="#123456"', drawn)
+    assert path[0] == "4100"

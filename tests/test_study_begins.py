@@ -370,3 +370,13 @@ def test_newtons_method_for_a_cycle_shortens_steps_that_do_not_help(monkeypatch,
     if len(residuals) == 5:
         assert tried == [(8.0, 3.0), (7.0, 5.0), (7.5, 4.0), (7.75, 3.5), (6.75, 5.5)]
         assert [row[1] for row in history] == [8.0, 7.75, 6.75]
+
+
+def test_what_comes_back_is_told_in_parts_of_the_largest_states(monkeypatch):
+    """Of states near (1, 100) one that differs by 4 in the second is nearer than by 1/2 in the first."""
+    states = [(1.0, 104.0), (1.5, 100.0), (1.0, 100.0)]
+    located = [space(t=float(k * k), x_plus=np.array(x), kind="i", contact="s") for k, x in enumerate(states)]  # fmt: skip
+    monkeypatch.setattr(switched, "simulate", lambda system, scheme, **given: space(located=located))  # fmt: skip
+    P = space(t_max=3.0, system=None, scheme=None, start=lambda guess: guess, values={}, section="s", count=1)  # fmt: skip
+    x, period = switched.settled(P, None)
+    assert (x.tolist(), period) == ([1.0, 104.0], 4.0)

@@ -247,10 +247,10 @@ def test_columns_that_follow_each_other_begin_with_a_chain(monkeypatch, follow, 
 def test_columns_that_do_not_repeat_get_more_points(monkeypatch):
     asked = []
     one, done = columns_of(monkeypatch, asked=space(most=10, asking=lambda *given: asked.append(given)))  # fmt: skip
-    one.code, one.found = np.array([0, 0, 0, 4, 0]), np.array([4, 10, 0, 4, 4])
-    one.repeats = np.array([False] * 4 + [True])
-    assert [*one.extended(POOL)] == [0.25, 0.5, 0.75]
-    assert done == [0, "judged"] * 3
+    one.code, one.found = np.array([0, 0, 0, 4, 0, 0]), np.array([4, 10, 0, 4, 4, 1])
+    one.repeats = np.array([False] * 4 + [True, False])
+    assert [*one.extended(POOL)] == [0.25, 0.5, 0.75, 1.0]
+    assert done == [0, 5, "judged"] * 3 + [5, "judged"]
     assert asked == [(2, 0, 2)]
     one.asked.most = 3
     assert [*one.extended(POOL)] == []
