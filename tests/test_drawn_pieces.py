@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import struct
 import zlib
@@ -22,6 +23,8 @@ from explorer.views.drawing import (
     still_marks,
     table,
 )
+from explorer.views.drawing.polyline import PANEL
+from explorer.views.drawing.still import still
 
 COLOURS = ["#102030", "#ff8000"]
 
@@ -123,6 +126,46 @@ def test_walls_of_a_table_are_all_shapes_but_the_ball():
     assert np.abs(away - 2).max() < 1e-5
     assert (found[1]["x"][0], found[1]["y"][0]) == (12, 20)
     assert abs(found[1]["y"][-1] - 20) < 1e-5
+
+
+@for_each(("many", "coarse", "kept"), [(3, None, 3), (401, None, 401), (403, None, 401), (403, 1.0, 121), (403, 4.0, 31), (9, 1.0, 9)])  # fmt: skip
+def test_a_way_on_a_table_is_that_of_its_ball(monkeypatch, many, coarse, kept):
+    """From collision to collision, of each run; a figure shows more of it than a panel."""
+    shapes = [space(kind=kind, points=[()] * n) for kind, n in (("line", 2), ("circle", 1), ("circle", 1))]  # fmt: skip
+    monkeypatch.setattr(table, "shapes_of", lambda solution: shapes)
+    asked = []
+
+    def run(step):
+        def observe(rows, what):
+            asked.append((len(rows.t), what))
+            ball = np.stack([rows.q[:, 0], 1 + step * rows.t], axis=1)
+            walls = np.tile([0.0, 1.0, 10.0, 3.0, 4.0, 7.0], (len(rows.t), 1)) + rows.t[:, None]
+            return np.column_stack([walls, ball, np.tile([0.0, 2.0, 0.5], (len(rows.t), 1))])
+
+        t = np.arange(float(many)) / many
+        return space(t=t, q=t[:, None] ** 2, observe=observe, changed=lambda t, q: space(t=t, q=q, observe=observe))  # fmt: skip
+
+    ghost = space(solution=run(3.0), colour="#abcdef", dash="dot", name="old")
+    look = table.STATIC if coarse is None else dataclasses.replace(PANEL, coarse=coarse)
+    plot = table.table_plot(run(2.0), (ghost,), look)
+    line, circle, old, own = (plot.traces[k] for k in (1, 2, 0, 3))
+    assert asked == [(kept, "sketch")] * 2
+    t = np.arange(float(kept)) / many
+    for trace, step in ((old, 3.0), (own, 2.0)):
+        assert trace["x"] == pytest.approx(t**2)
+        assert trace["y"] == pytest.approx(1 + step * t)
+    assert [one["name"] for one in plot.traces] == ["old way", "wall", "wall", "way"]
+    assert (old["line"]["color"], old["line"]["dash"], old["meta"]) == ("#abcdef", "dot", {})
+    assert "dash" not in own["line"]
+    assert own["meta"]["t"].tolist() == t.tolist()
+    assert (line["x"].tolist(), line["y"].tolist()) == ([0, 10], [1, 3])
+    assert np.hypot(circle["x"] - 4, circle["y"] - 7) == pytest.approx(2, abs=1e-5)
+    # from 0 to 10 and from 1 to 9, so about (5, 5), and as far on both axes
+    assert plot.x_range == pytest.approx((-0.3, 10.3))
+    assert plot.y_range == pytest.approx((-0.3, 10.3))
+    with monkeypatch.context() as alone:
+        alone.setattr(table, "_walls", lambda shapes, row: [])
+        assert table.table_plot(run(2.0)).y_range == pytest.approx((-0.53e-9, 0.53e-9))
 
 
 @for_each(("units", "groups"), [
@@ -236,3 +279,11 @@ def test_a_derivative_is_drawn_of_one_coordinate_and_its_rate():
     assert (x.source, x.i, x.place) == ("x", 2, 2)
     with pytest.raises(BadValue, match="no coordinate 'b'"):
         slopes.quantities(sens, "b")
+
+
+def test_a_range_without_a_width_has_its_value_in_the_middle():
+    """Of a plot from 80 to 740 px, in tenths of them."""
+    trace = {"x": [3.0, 3.0], "y": [0.0, 1.0], "line": {"color": "#123456"}}
+    drawn = still({"data": [trace], "layout": {"xaxis": {"range": [3, 3]}, "yaxis": {"range": [0, 1]}}})  # fmt: skip
+    (path,) = re.findall(r'd="M(\d+),(\d+)[^"]*" stroke="#123456"', drawn)
+    assert path[0] == "4100"
