@@ -193,6 +193,11 @@ def test_a_section_that_is_never_met_is_said():
         ex.study.Sharpening(
             ball, over={"m": (1, 1.1)}, section=ex.study.Section(event="stop"), f=0, x0=0, s=3
         )
+    with pytest.warns(ex.ModelWarning, match="None of the 2 runs .* meets its section 'stop'"):
+        ex.study.orbit_diagram(
+            ball, over={"omega": [2.4, 2.5]}, section=ex.study.Section(event="stop"),
+            s=50, t_end=40, transient=5, progress=False,
+        )  # fmt: skip
 
 
 # -- the picture ----------------------------------------------------------------------------------

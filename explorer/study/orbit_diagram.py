@@ -142,7 +142,8 @@ def orbit_diagram(
     Returns
     -------
     OrbitDiagram
-        A warning tells where orbits of a map come exactly to a cycle that repels, by round-off.
+        A warning tells where orbits of a map come exactly to a cycle that repels, by round-off, and
+        that no run meets its section.
 
     Raises
     ------
@@ -199,12 +200,19 @@ def orbit_diagram(
 
 
 def _warned(found: OrbitDiagram) -> OrbitDiagram:
-    """Warn of values at which the orbits of a map come exactly to a cycle that repels.
+    """Warn of a section that is never met, and where a map comes exactly to a cycle that repels.
 
     With continuation all values behind one of them may stay there.
     """
     system, told = found.system, []
     if not isinstance(system, MapSystem):
+        section, branches = found.first.question.section, found.branches.values()
+        good = sum(int(branch.ok.sum()) for branch in branches)
+        if section is not None and good and not any(branch.found.any() for branch in branches):
+            words = f"None of the {good} runs of '{system.name}' meets its section"
+            words += f" {section.event!r} behind the transient" if section.event else ""
+            words += ". Choose another event, a longer t_end, or a shorter transient."
+            warnings.warn(words, ModelWarning, stacklevel=3)
         return found
     compiled = compile_map(system)
     for way, branch in found.branches.items():
