@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from pathlib import Path
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import nbformat
 import numpy as np
@@ -114,14 +116,19 @@ def test_a_closed_form_of_what_a_model_approaches_says_so():
 
 
 def test_a_page_of_a_model_holds_all_that_is_known():
-    page = model_page("bouncing_ball", "../_static/twins.js", "https://live.example", 3)
+    page = model_page("bouncing_ball", "../_static/twins.js", "https://live.example/?urlpath=tour", 3)
     assert (page.title, page.group) == ("Bouncing ball", "impacts")
     for part in (
         "Infinitely many impacts", "\\ddot{y}", "| $g$ | 9.81 m/s²", "8.57895", "8.578949",
         "agrees", "Closed form.", "superball", "@book{brogliato-2016", "doi.org", "ex.simulate(",
-        'ex.explore("bouncing_ball")', '"https://live.example">Open the gallery live on Binder<',
+        'ex.explore("bouncing_ball")', '">Open live on Binder<',
     ):  # fmt: skip
         assert part in page.text, part
+    live = re.search(r'href="(https://live.example/[^"]*)">Open live', page.text)[1]
+    (value,) = parse_qs(urlsplit(unquote(live.split("urlpath=")[1])).query)["nsx"]
+    session = ex.panels.Session("chua")
+    session.load_state(base64.urlsafe_b64decode(value + "=" * (-len(value) % 4)).decode())
+    assert session.state["model"] == "bouncing_ball"
     assert "data-nsx-pictures" in page.twin
     assert "data-nsx-plotly=" not in page.twin
     assert len(page.twin) < 300_000
@@ -298,6 +305,31 @@ def test_a_cell_that_fails_is_a_problem_of_the_book(tmp_path):
     """Most of its seconds are the start of a kernel."""
     told = chapter(notebook(tmp_path / "own.ipynb", "1 + 1", "# twice\n1 / 0", "2"), "twins.js")
     assert told.failed == "cell 3 (# twice): ZeroDivisionError: division by zero"
+
+
+def test_a_notebook_that_was_run_before_gives_its_outputs(tmp_path):
+    path = notebook(tmp_path / "own.ipynb", "1 + 1", "# twice\n2", "")
+    ran, new = tmp_path / "ran", nbformat.v4
+    assert "it was not run: there is no" in chapter(path, "twins.js", "", ran).failed
+    ran.mkdir()
+    done = nbformat.read(path, as_version=4)
+
+    def told(k, output, count=1):
+        done.cells[k].execution_count, done.cells[k].outputs = count, [output]
+        nbformat.write(done, ran / path.name)
+        return chapter(path, "twins.js", "", ran)
+
+    two = new.new_output("execute_result", data={"text/plain": "two"}, execution_count=1)
+    assert told(1, two).failed == "cell 3 (# twice): it was not run"
+    wrong = new.new_output("error", ename="ZeroDivisionError", evalue="division by zero")
+    assert told(2, wrong).failed == "cell 3 (# twice): ZeroDivisionError: division by zero"
+    page = told(2, new.new_output("stream", name="stderr", text="a warning"))
+    assert page.failed == ""
+    cells = nbformat.reads(page.text, 4).cells
+    assert cells[1].outputs == [two]
+    assert cells[2].outputs == []
+    done.cells[1].source = "1 + 2"
+    assert "another state of this notebook" in told(1, two).failed
 
 
 def test_twins_leave_what_they_share_to_one_file():
