@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -102,9 +103,20 @@ def test_a_run_of_fixed_steps_comes_closer_to_its_closed_form_with_finer_ones():
     assert distance(relays).problem.startswith("with a tenth of the step, EulerMoreau differs")
 
 
+def test_a_run_with_located_events_lies_on_its_closed_form():
+    ball = models["bouncing_ball"]()
+    right = ball.exact
+    for error, problem in ((1e-7, ""), (1e-5, "EventDriven differs from the closed form by 1e-05")):
+        ball.exact = lambda t, rho, error=error: {"q": right(t, rho)["q"] + error}
+        assert distance(ball).problem.startswith(problem)
+        assert bool(distance(ball).problem) == bool(problem)
+
+
 def test_a_closed_form_of_what_a_model_approaches_says_so():
     bar = models["elastic_bar"]()
     away = distance(bar)
+    assert away.problem == ""
+    assert replace(away, of="").problem
     assert away.largest > 0.3
     assert "Closed form of the bar without lumps" in checked([], away)
     assert "A closed form of the bar without lumps" in bar._repr_markdown_()
@@ -116,7 +128,9 @@ def test_a_closed_form_of_what_a_model_approaches_says_so():
 
 
 def test_a_page_of_a_model_holds_all_that_is_known():
-    page = model_page("bouncing_ball", "../_static/twins.js", "https://live.example/?urlpath=tour", 3)
+    page = model_page(
+        "bouncing_ball", "../_static/twins.js", "https://live.example/?urlpath=tour", 3
+    )
     assert (page.title, page.group) == ("Bouncing ball", "impacts")
     for part in (
         "Infinitely many impacts", "\\ddot{y}", "| $g$ | 9.81 m/s²", "8.57895", "8.578949",
