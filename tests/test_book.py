@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -317,8 +318,11 @@ def test_slides_are_made_of_the_same_cells(tmp_path):
 
 def test_a_cell_that_fails_is_a_problem_of_the_book(tmp_path):
     """Most of its seconds are the start of a kernel."""
-    told = chapter(notebook(tmp_path / "own.ipynb", "1 + 1", "# twice\n1 / 0", "2"), "twins.js")
+    asks = "import ipykernel\nipykernel.get_connection_info(unpack=True)['transport']"
+    told = chapter(notebook(tmp_path / "own.ipynb", asks, "# twice\n1 / 0", "2"), "twins.js")
     assert told.failed == "cell 3 (# twice): ZeroDivisionError: division by zero"
+    (output,) = nbformat.reads(told.text, 4).cells[1].outputs
+    assert output.data["text/plain"] == ("'ipc'" if os.name == "posix" else "'tcp'")
 
 
 def test_a_notebook_that_was_run_before_gives_its_outputs(tmp_path):

@@ -18,6 +18,7 @@ from urllib.parse import quote
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from traitlets.config import Config
 
 from explorer.panels.twin_folder import lean
 from explorer.types import Plain
@@ -124,7 +125,7 @@ def _run(notebook: nbformat.NotebookNode, beside: Path) -> str:
     """Run the cells with twins in place of panels; return which one failed, and why."""
     begun = [0]
     env = {**os.environ, **ENVIRONMENT}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as sockets:
         for file in beside.iterdir():  # data, and modules that a notebook imports
             if file.is_file() and file.suffix != ".ipynb":
                 (Path(folder) / file.name).write_bytes(file.read_bytes())
@@ -132,6 +133,7 @@ def _run(notebook: nbformat.NotebookNode, beside: Path) -> str:
             notebook,
             timeout=_PATIENCE,
             store_widget_state=False,
+            config=_reached(f"{sockets}/kernel"),
             extra_arguments=["--log-level=40"],  # its connections are no news
             on_cell_execute=lambda cell, cell_index: begun.append(cell_index),
             resources={"metadata": {"path": folder}},
@@ -142,6 +144,14 @@ def _run(notebook: nbformat.NotebookNode, beside: Path) -> str:
             last = re.sub(r"\x1b\[[\d;]*m", "", str(error).strip().splitlines()[-1])
             return f"{_named(notebook, begun[-1])}: {last}"
     return ""
+
+
+def _reached(path: str) -> Config:
+    """Return the settings of a kernel that is reached by sockets beside a path, not by ports.
+
+    Two kernels that start at once may find the same port free, and then read each other's messages.
+    """
+    return Config({"KernelManager": {"transport": "ipc", "ip": path}} if os.name == "posix" else {})
 
 
 def _taken(notebook: nbformat.NotebookNode, ran: Path) -> str:
