@@ -69,10 +69,10 @@ def test_a_number_that_differs_is_not_called_the_same():
 
 @pytest.mark.parametrize("measure", [lambda run: [][0], lambda run: float("nan")])
 def test_a_number_that_could_not_be_measured_is_a_problem_of_the_book(measure, monkeypatch):
-    monkeypatch.setitem(models["thermostat"].measures, "thermostat: period", measure)
+    monkeypatch.setitem(models["thermostat"].measures, "thermostat: period, in s", measure)
     (number,) = numbers("thermostat")
     assert number.failed
-    assert number.problem.startswith("thermostat: period was not measured: the run ")
+    assert number.problem.startswith("thermostat: period, in s was not measured: the run ")
     page = ModelPage("thermostat", "", "", "", "", "", "", [number], None, 0.0)
     book = Book(Path("nowhere"), [page], [], [], Complaints([], [], 0), [], 0.0)
     assert book.problems == [f"thermostat: {number.problem}"]

@@ -41,8 +41,8 @@ def _period(run: Callable[..., Solution]) -> float:
     group="friction",
     references=("andronov-1966",),
     measures={
-        "clock: swing to the right in the end": _reach,
-        "clock: period in the end": _period,
+        "clock: swing to the right in the end, in rad": _reach,
+        "clock: period in the end, in s": _period,
     },
 )
 def clock_escapement() -> HybridSystem:
@@ -96,8 +96,12 @@ def clock_escapement() -> HybridSystem:
         ground((R, pivot + R / 5), (-R, pivot + R / 5)),
     )
     clock.published = {
-        "clock: swing to the right in the end": (0.27, 1e-6, "closed form, f + h^2 / (8 f)"),
-        "clock: period in the end": (
+        "clock: swing to the right in the end, in rad": (
+            0.27,
+            1e-6,
+            "closed form, f + h^2 / (8 f)",
+        ),
+        "clock: period in the end, in s": (
             6.309547662,
             1e-6,
             "closed form, 2 pi + arccos(f / (a_1 + f)) - arccos(f / (a_1 - 3 f))",

@@ -37,8 +37,10 @@ def _knocks(run: Callable[..., Solution], **settings: object) -> list[tuple[floa
     group="many bodies",
     references=("van-leeuwen-2010",),
     measures={
-        "dominoes: speed of the second one after the first knock": lambda run: _knocks(run)[0][1],
-        "dominoes: time from the sixth knock to the seventh": lambda run: (
+        "dominoes: speed of the second one after the first knock, in rad/s": lambda run: _knocks(
+            run
+        )[0][1],
+        "dominoes: time from the sixth knock to the seventh, in s": lambda run: (
             _knocks(run)[6][0] - _knocks(run)[5][0]
         ),
     },
@@ -86,12 +88,12 @@ def dominoes(n: int = 8) -> MechanicalSystem:
     system.sketch(*shapes)
     if n == 8:
         system.published = {
-            "dominoes: speed of the second one after the first knock": (
+            "dominoes: speed of the second one after the first knock, in rad/s": (
                 3.586902285840,
                 1e-7,
                 "closed form, half of that of the first one by its energy",
             ),
-            "dominoes: time from the sixth knock to the seventh": (
+            "dominoes: time from the sixth knock to the seventh, in s": (
                 0.02569306995101,
                 1e-7,
                 "quadrature of the row that leans as one body, van Leeuwen 2010",
