@@ -79,7 +79,7 @@ def test_running_on_a_spring_has_two_gaits(guess, which, stable):
     """The energy is kept, so cycles come in a family: one of each kind at each energy."""
     runner = ex.models.slip()
     cycle = limit_cycle(runner, section="apex", y0=guess, keep=ENERGY)
-    close(runner, f"SLIP: {which} height of the apex", cycle.start["y"])
+    close(runner, f"SLIP: {which} height of the apex, in m", cycle.start["y"])
     close(runner, f"SLIP: multiplier of the {which} apex", cycle.multipliers[0].real)
     assert cycle.stable == stable
     assert cycle.trivial.real == pytest.approx([1, 0], abs=1e-6)
