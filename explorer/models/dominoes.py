@@ -6,10 +6,11 @@ theta_i is the tilt from upright. The edge of domino i touches the back of the n
 
     gap_i = (s + d) cos theta_(i+1) - d - h sin(theta_i - theta_(i+1)) >= 0
 
-s apart. The first contact is met at sin theta_1 = s / h; both have the same arm there, so that the
-plastic impact (e = 0) leaves half of the angular speed to each. Then the whole row behind the
-front leans together, as one body of one degree of freedom, and pushes: its speed tends to that of a
-steady wave (van Leeuwen, *Am. J. Phys.* 78 (2010) 721, doi:10.1119/1.3406154).
+where h is their height, d their thickness and s the free space between two. The first contact is
+met at sin theta_1 = s / h; both have the same arm there, so that the plastic impact (e = 0) leaves
+half of the angular speed to each. Then the whole row behind the front leans together, as one body
+of one degree of freedom, and pushes: its speed tends to that of a steady wave (van Leeuwen, *Am. J.
+Phys.* 78 (2010) 721, doi:10.1119/1.3406154).
 """
 
 from collections.abc import Callable
