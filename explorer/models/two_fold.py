@@ -3,8 +3,8 @@ x' = v, y' = -k x below.
 
 For x < 0 both lead to the line, which is slid on with alpha = k / (1 + k) at the speed
 (k + v) / (1 + k); at x = 0 both turn away. Behind it, for x > 0, both lead away: a solution may
-stay on the line, or leave it at any time, up or down. Determinacy ends there (Filippov 1988, section
-19; Jeffrey and Colombo, *SIAM J. Appl. Dyn. Syst.* 8 (2009) 624).
+stay on the line, or leave it at any time, up or down. Determinacy ends there (Filippov 1988,
+section 19; Jeffrey and Colombo, *SIAM J. Appl. Dyn. Syst.* 8 (2009) 624).
 """
 
 import numpy as np
