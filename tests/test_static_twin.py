@@ -179,6 +179,10 @@ def test_a_script_without_a_kernel_in_view_gets_twins(monkeypatch):
     assert "data-nsx-pictures" in panel._repr_html_()
 
 
+def test_the_slider_is_the_one_that_presets_set():
+    assert list(twin_of("boost_converter", None, 2).grid) == ["rho.I_ref"]  # not V_in, the first
+
+
 def test_no_progress_is_shown_where_nobody_waits(monkeypatch, capsys):
     at_once = partial(Progress, after=-1)
     monkeypatch.setattr("explorer.panels.static_twin.Progress", at_once)
