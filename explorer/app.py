@@ -81,7 +81,8 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         help="run the chapters of the course, and write them as slides (default: %(const)s)",
     )
     parser.add_argument("--only", help=argparse.SUPPRESS)  # of the book: some models, for tests
-    parser.add_argument("--without-notebooks", action="store_true", help=argparse.SUPPRESS)
+    # of the book: a folder of notebooks that were run before, for CI
+    parser.add_argument("--ran", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args(argv)
     if given.port is not None and not 0 <= given.port < 65536:
         parser.error(f"--port {given.port}: a port is a number from 0 to 65535.")
@@ -97,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 0
         if given.book:
             only = given.only.split(",") if given.only else None
-            return _book(given.book, only, notebooks=not given.without_notebooks)
+            return _book(given.book, only, given.ran)
         if given.course or given.slides:
             return _course(given)
         if given.check:
@@ -216,16 +217,15 @@ def _warm() -> None:
     )
 
 
-def _book(folder: Path, only: list[str] | None, *, notebooks: bool) -> int:
+def _book(folder: Path, only: list[str] | None, ran: Path | None) -> int:
     """Build the book; return 1 if something is wrong with it."""
     from explorer.book import build
     from explorer.errors import ExplorerError
 
     terminal = _Terminal()
     try:
-        chapters: list[str] | None = None if notebooks else []
         plans: list[str] | None = [] if only else None
-        book = build(folder, only=only, chapters=chapters, plans=plans, say=terminal.note)
+        book = build(folder, only=only, plans=plans, ran=ran, say=terminal.note)
     except ExplorerError as error:
         raise CannotStartError(str(error)) from error
     terminal.say(str(book))

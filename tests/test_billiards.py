@@ -106,7 +106,7 @@ def test_the_mean_way_in_a_stadium():
     """pi A / length: 2.181812 m for R = 1 m, L = 2 m (Chernov 1997), within its own error."""
     value = math.pi * (math.pi + 4) / (2 * math.pi + 4)
     assert value == pytest.approx(
-        STADIUM.published["stadium: mean way between collisions"][0], abs=1e-6
+        STADIUM.published["stadium: mean way between collisions, in m"][0], abs=1e-6
     )
     mean, error = bar(ways(ex.simulate(STADIUM, t_end=400_000)))
     assert error < 0.005
@@ -123,7 +123,7 @@ def test_the_mean_way_in_sinais_billiard():
     hits = np.flatnonzero(run.branch[:-1] == 0)
     between = np.diff(np.append(0, np.cumsum(found))[hits])
     mean, error = bar(between)
-    value = SINAI.published["Sinai: mean way between collisions with the disc"][0]
+    value = SINAI.published["Sinai: mean way between collisions with the disc, in m"][0]
     assert value == pytest.approx(math.pi * area / (2 * math.pi * r), abs=1e-6)
     assert abs(mean - value) < 4 * error < 0.03
 

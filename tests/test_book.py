@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+import base64
 import re
+from dataclasses import replace
 from pathlib import Path
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import nbformat
 import numpy as np
 import pytest
-from small_book import notebook, small_book, week
+from small_book import small_book
 
 import explorer as ex
 from explorer import app
 from explorer.book import build, building
 from explorer.book.address import Address
 from explorer.book.building import Book
-from explorer.book.chapters import chapter
 from explorer.book.checking import Complaints, check
 from explorer.book.measured import distance, numbers
 from explorer.book.model_page import ModelPage, checked, model_page
 from explorer.book.prose import escaped, prose
 from explorer.book.reference import names, reference
 from explorer.book.site import TWINS, plain
-from explorer.book.slides import slides
 from explorer.book.task_page import task_page
 from explorer.errors import BadValue, NotApplicable
 from explorer.models import models
-from explorer.panels.twin_folder import lean, shared
 from explorer.tasks import Truth, tasks
 
 ROOT = Path(__file__).parents[1]
@@ -65,10 +65,10 @@ def test_a_number_that_differs_is_not_called_the_same():
 
 @pytest.mark.parametrize("measure", [lambda run: [][0], lambda run: float("nan")])
 def test_a_number_that_could_not_be_measured_is_a_problem_of_the_book(measure, monkeypatch):
-    monkeypatch.setitem(models["thermostat"].measures, "thermostat: period", measure)
+    monkeypatch.setitem(models["thermostat"].measures, "thermostat: period, in s", measure)
     (number,) = numbers("thermostat")
     assert number.failed
-    assert number.problem.startswith("thermostat: period was not measured: the run ")
+    assert number.problem.startswith("thermostat: period, in s was not measured: the run ")
     page = ModelPage("thermostat", "", "", "", "", "", "", [number], None, 0.0)
     book = Book(Path("nowhere"), [page], [], [], Complaints([], [], 0), [], 0.0)
     assert book.problems == [f"thermostat: {number.problem}"]
@@ -100,9 +100,20 @@ def test_a_run_of_fixed_steps_comes_closer_to_its_closed_form_with_finer_ones():
     assert distance(relays).problem.startswith("with a tenth of the step, EulerMoreau differs")
 
 
+def test_a_run_with_located_events_lies_on_its_closed_form():
+    ball = models["bouncing_ball"]()
+    right = ball.exact
+    for error, problem in ((1e-7, ""), (1e-5, "EventDriven differs from the closed form by 1e-05")):
+        ball.exact = lambda t, rho, error=error: {"q": right(t, rho)["q"] + error}
+        assert distance(ball).problem.startswith(problem)
+        assert bool(distance(ball).problem) == bool(problem)
+
+
 def test_a_closed_form_of_what_a_model_approaches_says_so():
     bar = models["elastic_bar"]()
     away = distance(bar)
+    assert away.problem == ""
+    assert replace(away, of="").problem
     assert away.largest > 0.3
     assert "Closed form of the bar without lumps" in checked([], away)
     assert "A closed form of the bar without lumps" in bar._repr_markdown_()
@@ -114,14 +125,21 @@ def test_a_closed_form_of_what_a_model_approaches_says_so():
 
 
 def test_a_page_of_a_model_holds_all_that_is_known():
-    page = model_page("bouncing_ball", "../_static/twins.js", "https://live.example", 3)
+    page = model_page(
+        "bouncing_ball", "../_static/twins.js", "https://live.example/?urlpath=tour", 3
+    )
     assert (page.title, page.group) == ("Bouncing ball", "impacts")
     for part in (
         "Infinitely many impacts", "\\ddot{y}", "| $g$ | 9.81 m/s²", "8.57895", "8.578949",
         "agrees", "Closed form.", "superball", "@book{brogliato-2016", "doi.org", "ex.simulate(",
-        'ex.explore("bouncing_ball")', '"https://live.example">Open the gallery live on Binder<',
+        'ex.explore("bouncing_ball")', '">Open live on Binder<',
     ):  # fmt: skip
         assert part in page.text, part
+    live = re.search(r'href="(https://live.example/[^"]*)">Open live', page.text)[1]
+    (value,) = parse_qs(urlsplit(unquote(live.split("urlpath=")[1])).query)["nsx"]
+    session = ex.panels.Session("chua")
+    session.load_state(base64.urlsafe_b64decode(value + "=" * (-len(value) % 4)).decode())
+    assert session.state["model"] == "bouncing_ball"
     assert "data-nsx-pictures" in page.twin
     assert "data-nsx-plotly=" not in page.twin
     assert len(page.twin) < 300_000
@@ -278,35 +296,6 @@ def test_a_chapter_of_the_course_folds_answers_and_is_downloaded_unsolved(book):
     assert "The left limit at a landing" in index
     front = (book.folder / "index.html").read_text("utf-8")
     assert front.index('href="course/index.html"') < front.index('href="chapters/index.html"')
-
-
-def test_slides_are_made_of_the_same_cells(tmp_path):
-    """Most of its seconds are the start of a kernel."""
-    week(tmp_path)
-    (page,) = slides(tmp_path, tmp_path / "slides")
-    text = page.read_text("utf-8")
-    assert text.count("<section") >= 4
-    assert "BEGIN SOLUTION" not in text
-    assert "answer 1" in text
-    with pytest.raises(BadValue, match="is a file"):
-        slides(tmp_path, page)
-    with pytest.raises(NotApplicable, match="no chapters"):
-        slides(tmp_path / "empty", tmp_path / "other")
-
-
-def test_a_cell_that_fails_is_a_problem_of_the_book(tmp_path):
-    """Most of its seconds are the start of a kernel."""
-    told = chapter(notebook(tmp_path / "own.ipynb", "1 + 1", "# twice\n1 / 0", "2"), "twins.js")
-    assert told.failed == "cell 3 (# twice): ZeroDivisionError: division by zero"
-
-
-def test_twins_leave_what_they_share_to_one_file():
-    html = ex.explore("bouncing_ball").twin("e", 2)._repr_html_()
-    short = lean(html + html, "t.js")
-    assert len(short) < len(html) / 10
-    assert short.count('<script src="t.js">') == 2
-    assert len(re.findall("data-nsx-pictures=", short)) == 2
-    assert '"plotly", "' in shared()
 
 
 # -- the command ----------------------------------------------------------------------------------

@@ -322,7 +322,7 @@ def test_order_where_no_multiplier_acts(theta, order):
 def test_order_across_the_switches_of_the_bridge():
     """Order 1 against the closed form of the tank; its published value."""
     model = ex.models.diode_bridge()
-    number, tolerance, _ = model.published["diode bridge: v(4.999 ms)"]
+    number, tolerance, _ = model.published["diode bridge: v(4.999 ms), in V"]
     steps, errors = np.array([8e-6, 4e-6, 2e-6, 1e-6]), []
     assert model.exact(np.array([4.999e-3]), {"R": 1e3, "L": 1e-2, "C": 1e-6, "v0": 10})["x"][
         0, 0
@@ -363,7 +363,7 @@ def test_an_equality_is_kept_and_its_multiplier_is_the_force_that_it_takes():
 def test_two_relays_arrive_after_infinitely_many_switches():
     """At t = s / b, Siconos's Filippov at 1.5; and explicitly within some b k h for ever."""
     model = ex.models.two_relays()
-    number, tolerance, _ = model.published["two relays: time of arrival, b = 2, s = 3"]
+    number, tolerance, _ = model.published["two relays: time of arrival, b = 2, s = 3, in s"]
     assert number == pytest.approx(3 / 2, abs=tolerance)
     sol = ex.simulate(model, ex.EulerMoreau(h=1e-5))
     size = np.abs(sol.x).sum(axis=1)
@@ -429,7 +429,7 @@ def buck_cycle(V_in, periods=1, start=(12.02, 0.6)):
 def test_the_buck_converter_doubles_its_period_where_it_was_published():
     """Multiplier -1 of the exact map at 24.516 V; the scheme follows both sides of it."""
     number, tolerance, _ = ex.models.buck_converter().published[
-        "buck converter: the period doubles at V_in"
+        "buck converter: the period doubles at V_in, in V"
     ]
     below, above = (buck_cycle(number + d)[1].real.min() for d in (-tolerance, tolerance))
     assert below > -1 > above
@@ -452,7 +452,7 @@ def test_the_buck_converter_doubles_its_period_where_it_was_published():
 def test_the_buck_converter_doubles_its_period_again():
     """At 31.12 V: the multipliers of the cycle of two periods, from where the scheme stands."""
     number, tolerance, _ = ex.models.buck_converter().published[
-        "buck converter: the period doubles again at V_in"
+        "buck converter: the period doubles again at V_in, in V"
     ]
     n = 1000
     run = ex.simulate(ex.models.buck_converter(), ex.EulerMoreau(h=BUCK["T"] / n),

@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from explorer.panels.basins import state as basins
 from explorer.panels.session import Session
 from explorer.panels.session_panel import panels
 from explorer.panels.static_twin import static_twin
+from explorer.progress import Progress
 
 
 def held(page):
@@ -175,6 +177,21 @@ def test_a_script_without_a_kernel_in_view_gets_twins(monkeypatch):
     head, _ = held(panel.twin("e", 3)._repr_html_())
     assert 0.6 in head["axes"][0][1]
     assert "data-nsx-pictures" in panel._repr_html_()
+
+
+def test_the_slider_is_the_one_that_presets_set():
+    assert list(twin_of("boost_converter", None, 2).grid) == ["rho.I_ref"]  # not V_in, the first
+
+
+def test_no_progress_is_shown_where_nobody_waits(monkeypatch, capsys):
+    at_once = partial(Progress, after=-1)
+    monkeypatch.setattr("explorer.panels.static_twin.Progress", at_once)
+    monkeypatch.setenv("EXPLORER_STATIC", "twin 2")
+    panel = ex.explore("bouncing_ball")
+    panel.twin(points=2)
+    assert "Computing pictures" in capsys.readouterr().err
+    panel._repr_html_()
+    assert capsys.readouterr().err == ""
 
 
 def test_the_menu_saves_a_page():

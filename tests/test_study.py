@@ -40,7 +40,7 @@ def test_the_simplest_walker_has_the_published_gait():
     assert np.abs(cycle.trivial) == pytest.approx([0], abs=1e-7)
     assert cycle.stable
     close(walker, "simplest walker: modulus of the multipliers", cycle.radius)
-    close(walker, "simplest walker: stance angle after a heel strike", cycle.start["theta"])
+    close(walker, "simplest walker: stance angle after a heel strike, in rad", cycle.start["theta"])
 
 
 def test_newton_converges_quadratically():
@@ -60,16 +60,16 @@ def test_the_rimless_wheel_rolls_at_its_closed_form():
     speed = np.sqrt(4 * 9.8 * np.sin(alpha) * np.sin(slope)) / np.tan(2 * alpha)
     assert cycle.start["w"] == pytest.approx(speed, rel=1e-10)
     assert cycle.multipliers.real == pytest.approx([np.cos(2 * alpha) ** 2], rel=1e-8)
-    close(wheel, "rimless wheel: speed after an impact", cycle.start["w"])
+    close(wheel, "rimless wheel: speed after an impact, in rad/s", cycle.start["w"])
 
 
 def test_the_compass_gait_has_the_published_step():
     walker = ex.models.compass_gait()
     cycle = limit_cycle(walker, section="heel strike", vs0=1.1)
-    close(walker, "compass gait: period", cycle.period)
+    close(walker, "compass gait: period, in s", cycle.period)
     close(walker, "compass gait: spectral radius", cycle.radius)
     s, w = cycle.x[:2]
-    close(walker, "compass gait: length of a step", 2 * np.sin((w - s) / 2))
+    close(walker, "compass gait: length of a step, in m", 2 * np.sin((w - s) / 2))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_running_on_a_spring_has_two_gaits(guess, which, stable):
     """The energy is kept, so cycles come in a family: one of each kind at each energy."""
     runner = ex.models.slip()
     cycle = limit_cycle(runner, section="apex", y0=guess, keep=ENERGY)
-    close(runner, f"SLIP: {which} height of the apex", cycle.start["y"])
+    close(runner, f"SLIP: {which} height of the apex, in m", cycle.start["y"])
     close(runner, f"SLIP: multiplier of the {which} apex", cycle.multipliers[0].real)
     assert cycle.stable == stable
     assert cycle.trivial.real == pytest.approx([1, 0], abs=1e-6)
@@ -181,7 +181,7 @@ def test_the_gait_doubles_its_period_at_the_published_slope():
         last = above(gamma)
     assert last < 0
     slope = brentq(above, 0.0145, 0.0155, xtol=1e-7)
-    close(walker, "simplest walker: period doubling at the slope", slope)
+    close(walker, "simplest walker: period doubling at the slope, in rad", slope)
 
 
 def test_two_steps_make_one_cycle_after_the_doubling():

@@ -20,7 +20,7 @@ def test_the_turbo_comes_in_and_goes_out_at_its_thresholds(scheme):
     assert np.sin(0.25 * np.array([e.t for e in sol.events])) == pytest.approx(s, abs=1e-8)
     assert np.abs(car.exact(sol.t, sol.rho)["x"] - sol.x).max() <= 1e-6
     top = ex.simulate(car, scheme, t_end=2 * np.pi).x[-1, 1]  # sin(w t) = 1
-    assert top == pytest.approx(car.published["car with a turbo: top speed"][0], abs=1e-8)
+    assert top == pytest.approx(car.published["car with a turbo: top speed, in m/s"][0], abs=1e-8)
 
 
 @pytest.mark.parametrize("e", [0.0, 0.5, 0.9])
@@ -98,5 +98,5 @@ def test_five_genes_follow_their_exponentials(u, end, switches):
     assert len(known) == switches
     assert sol.switch_times == pytest.approx(known, abs=1e-8)
     if u:
-        number, tolerance, _ = system.published["IRMA: CBF1 falls through its threshold at"]
+        number, tolerance, _ = system.published["IRMA: CBF1 falls through its threshold at, in min"]
         assert known[0] == pytest.approx(number, abs=tolerance)

@@ -7,6 +7,7 @@ The citation has the form of the Citation File Format, version 1.2.0.
 
 from __future__ import annotations
 
+import base64
 import re
 import tomllib
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from urllib.parse import quote, urlsplit
 from explorer.errors import BadValue
 from explorer.types import Plain
 
-__all__ = ["Address", "citation", "readme", "write"]
+__all__ = ["Address", "citation", "opens", "readme", "write"]
 
 PLACEHOLDER = "OWNER"  # in place of the owner, as long as the address is not fixed
 TOUR = "notebooks/00_tour.ipynb"
@@ -97,6 +98,20 @@ class Address:
     def page(self, path: str) -> str:
         """Return where a notebook is run when it is opened, and shown without its code."""
         return f"{self.binder}?urlpath={quote(f'voila/render/{path}', safe='')}"
+
+
+def opens(page: str, state: str) -> str:
+    """Return the address at which the first panel of a page of Binder opens on a state.
+
+    Parameters
+    ----------
+    page : str
+        As `Address.page` returns it.
+    state : str
+        As `Session.to_json` writes it. The panel reads it as it reads a link that was copied.
+    """
+    value = base64.urlsafe_b64encode(state.encode()).decode().rstrip("=")
+    return page + quote(f"?nsx={value}", safe="")
 
 
 def _settings(root: Path) -> Plain:

@@ -116,6 +116,7 @@ def build(
     chapters: Sequence[str] | None = None,
     tasks: Sequence[str] | None = None,
     plans: Sequence[str] | None = None,
+    ran: Path | None = None,
     points: int = POINTS,
     jobs: int | None = None,
     say: Callable[[str], None] = lambda text: None,
@@ -134,6 +135,8 @@ def build(
         By default all.
     plans : names of optimal control problems of `explorer.tasks`, optional
         By default all.
+    ran : Path, optional
+        A folder with the notebooks as they were run before; by default they are run now.
     points : int
         Values of the slider of each model.
     jobs : int, optional
@@ -173,7 +176,7 @@ def build(
         )
         for task in solved:
             (source / "tasks" / f"{task.name}.md").write_text(task.text, "utf-8")
-        run = partial(chapter, shared=_SHARED, live=address.binder)
+        run = partial(chapter, shared=_SHARED, live=address.binder, ran=ran)
         told = list(_each(run, [found[name] for name in books], jobs, say))
         for x in told:
             (source / x.part / f"{x.name}.ipynb").write_text(x.text, "utf-8")

@@ -1,4 +1,7 @@
-"""The notebooks as chapters: run once, with twins in place of panels, and two buttons on top."""
+"""The notebooks as chapters: run once, with twins in place of panels, and two buttons on top.
+
+They are run here, or were run before; with the variables `ENVIRONMENT` their panels are twins.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,16 @@ from urllib.parse import quote
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from traitlets.config import Config
 
 from explorer.panels.twin_folder import lean
 from explorer.types import Plain
 
-__all__ = ["COURSE", "Chapter", "chapter", "executed", "notebooks"]
+__all__ = ["COURSE", "ENVIRONMENT", "Chapter", "chapter", "executed", "notebooks"]
 
 COURSE = "course"  # folder of the chapters of the course, of their pages, and of what one downloads
-STATIC = "twin 9"  # pictures of a slider
+# of a kernel whose panels become twins, with nine pictures of a slider
+ENVIRONMENT = {"EXPLORER_STATIC": "twin 9", "OMP_NUM_THREADS": "1"}
 _PATIENCE = 300  # s for a cell
 _DROPPED = (
     "application/vnd.jupyter.widget-view+json",
@@ -62,7 +67,7 @@ def notebooks(root: Path) -> dict[str, Path]:
     return {path.stem: path for path in paths}
 
 
-def executed(path: Path, shared: str) -> tuple[nbformat.NotebookNode, str]:
+def executed(path: Path, shared: str, ran: Path | None = None) -> tuple[nbformat.NotebookNode, str]:
     """Run a notebook; return it with outputs that need no kernel, and why a cell failed.
 
     Parameters
@@ -70,9 +75,11 @@ def executed(path: Path, shared: str) -> tuple[nbformat.NotebookNode, str]:
     path : Path
     shared : str
         Address of the file that twins share, from the page.
+    ran : Path, optional
+        A folder that has the same notebook as it was run before: its outputs are taken.
     """
     notebook = nbformat.reads(path.read_text("utf-8"), as_version=4)  # type: ignore[no-untyped-call]
-    failed = _run(notebook, path.parent)
+    failed = _run(notebook, path.parent) if ran is None else _taken(notebook, ran / path.name)
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = [_told(output, shared) for output in cell.outputs if _shown(output)]
@@ -80,7 +87,7 @@ def executed(path: Path, shared: str) -> tuple[nbformat.NotebookNode, str]:
     return notebook, failed
 
 
-def chapter(path: Path, shared: str, live: str = "") -> Chapter:
+def chapter(path: Path, shared: str, live: str = "", ran: Path | None = None) -> Chapter:
     """Run a notebook, and return it as a chapter.
 
     Parameters
@@ -90,9 +97,11 @@ def chapter(path: Path, shared: str, live: str = "") -> Chapter:
         Address of the file that twins share, from the page.
     live : str
         Address of the repository on Binder.
+    ran : Path, optional
+        A folder that has the same notebook as it was run before.
     """
     began = time.perf_counter()
-    notebook, failed = executed(path, shared)
+    notebook, failed = executed(path, shared, ran)
     part = COURSE if path.parent.name == COURSE else "chapters"
     first = notebook.cells[0].source
     title = (re.search(r"^#+\s*(.+)$", first, re.MULTILINE) or [path.stem, path.stem])[1]
@@ -115,8 +124,8 @@ def _linked(source: str, part: str) -> str:
 def _run(notebook: nbformat.NotebookNode, beside: Path) -> str:
     """Run the cells with twins in place of panels; return which one failed, and why."""
     begun = [0]
-    env = {**os.environ, "EXPLORER_STATIC": STATIC, "OMP_NUM_THREADS": "1"}
-    with tempfile.TemporaryDirectory() as folder:
+    env = {**os.environ, **ENVIRONMENT}
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as sockets:
         for file in beside.iterdir():  # data, and modules that a notebook imports
             if file.is_file() and file.suffix != ".ipynb":
                 (Path(folder) / file.name).write_bytes(file.read_bytes())
@@ -124,6 +133,7 @@ def _run(notebook: nbformat.NotebookNode, beside: Path) -> str:
             notebook,
             timeout=_PATIENCE,
             store_widget_state=False,
+            config=_reached(f"{sockets}/kernel"),
             extra_arguments=["--log-level=40"],  # its connections are no news
             on_cell_execute=lambda cell, cell_index: begun.append(cell_index),
             resources={"metadata": {"path": folder}},
@@ -132,9 +142,40 @@ def _run(notebook: nbformat.NotebookNode, beside: Path) -> str:
             client.execute(env=env)
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
             last = re.sub(r"\x1b\[[\d;]*m", "", str(error).strip().splitlines()[-1])
-            first = notebook.cells[begun[-1]].source.strip().splitlines()[0]
-            return f"cell {begun[-1] + 1} ({first}): {last}"
+            return f"{_named(notebook, begun[-1])}: {last}"
     return ""
+
+
+def _reached(path: str) -> Config:
+    """Return the settings of a kernel that is reached by sockets beside a path, not by ports.
+
+    Two kernels that start at once may find the same port free, and then read each other's messages.
+    """
+    return Config({"KernelManager": {"transport": "ipc", "ip": path}} if os.name == "posix" else {})
+
+
+def _taken(notebook: nbformat.NotebookNode, ran: Path) -> str:
+    """Take the outputs of a notebook that was run; return which cell has none, and why."""
+    if not ran.is_file():
+        return f"it was not run: there is no {ran}"
+    other = nbformat.reads(ran.read_text("utf-8"), as_version=4)  # type: ignore[no-untyped-call]
+    if [c.source for c in other.cells] != [c.source for c in notebook.cells]:
+        return f"{ran} has other cells: it was made from another state of this notebook"
+    for k, (cell, done) in enumerate(zip(notebook.cells, other.cells, strict=True)):
+        if cell.cell_type != "code" or not cell.source.strip():
+            continue
+        for output in done.outputs:
+            if output.output_type == "error":
+                return f"{_named(notebook, k)}: {output.ename}: {output.evalue}"
+        if done.execution_count is None:
+            return f"{_named(notebook, k)}: it was not run"
+        cell.outputs, cell.execution_count = done.outputs, done.execution_count
+    return ""
+
+
+def _named(notebook: nbformat.NotebookNode, k: int) -> str:
+    """Return how a cell is named: by its number among all cells, and by its first line."""
+    return f"cell {k + 1} ({notebook.cells[k].source.strip().splitlines()[0]})"
 
 
 def _shown(output: Plain) -> bool:

@@ -8,6 +8,7 @@ import json
 import time
 from dataclasses import dataclass
 
+from explorer.book.address import opens
 from explorer.book.measured import Distance, Number, distance, numbers
 from explorer.book.prose import cell, escaped, prose
 from explorer.citation import cite
@@ -66,7 +67,7 @@ def model_page(name: str, shared: str, live: str = "", points: int = POINTS) -> 
     shared : str
         Address of the file that twins share, from the page.
     live : str
-        Address where the model runs live; without one there is no button.
+        Address where the gallery runs live; without one there is no button.
     points : int
         Values of its slider.
     """
@@ -79,7 +80,7 @@ def model_page(name: str, shared: str, live: str = "", points: int = POINTS) -> 
     sections = [
         f"---\nhide-toc: true\n---\n# {escaped(title)}",
         escaped(system.text),
-        buttons(live, name),
+        buttons(live and opens(live, session.to_json()), name),
         _moves(name, session),
         "## Equations",
         _equations(system),
@@ -102,11 +103,14 @@ def model_page(name: str, shared: str, live: str = "", points: int = POINTS) -> 
 
 
 def buttons(live: str, name: str = "") -> str:
-    """Return the buttons of a page: the gallery on Binder, and its model as a notebook."""
+    """Return the buttons of a page: where it is live on Binder, and its model as a notebook.
+
+    Without the name of a model the gallery is opened.
+    """
     shown = []
     if live:
         address = html.escape(live)
-        label = "Open the gallery live on Binder"  # no notebook there has this model alone
+        label = "Open live on Binder" if name else "Open the gallery live on Binder"
         shown.append(f'<a class="book-button" href="{address}">{label}</a>')
     if name:
         shown.append(

@@ -42,6 +42,16 @@ mjx-container[display="true"] { max-width: 100%; overflow: auto hidden; }
 article mjx-container mjx-assistive-mml { width: 1px !important; height: 1px !important;
   overflow: hidden !important; }
 div.math, .table-wrapper, .cell_output { overflow-x: auto; }
+/* what is wider than its box scrolls in it: shades at its sides say so, and go at its ends */
+mjx-container[display="true"], .table-wrapper, .cell_output, .highlight pre {
+  --ground: var(--color-background-primary);
+  --shade: color-mix(in srgb, var(--color-foreground-primary) 35%, transparent);
+  background:
+    linear-gradient(to right, var(--ground) 40%, transparent) left / 3em 100% no-repeat local,
+    linear-gradient(to left, var(--ground) 40%, transparent) right / 3em 100% no-repeat local,
+    linear-gradient(to right, var(--shade), transparent) left / .9em 100% no-repeat,
+    linear-gradient(to left, var(--shade), transparent) right / .9em 100% no-repeat; }
+.highlight pre { --ground: var(--color-code-background); }
 .nsx-twin { margin: 1em 0; }
 .nsx-twin .nsx-body { min-height: 30rem; }
 .cell_output pre { max-height: 40em; overflow: auto; }

@@ -25,7 +25,7 @@ def _mass(run: Callable[..., Solution]) -> float:
     group="impacts",
     references=("brogliato-2016", "garcia-de-jalon-1994"),
     measures={
-        "ball on a plate: mass that the first impact feels": _mass,
+        "ball on a plate: mass that the first impact feels, in kg": _mass,
     },
 )
 def ball_on_plate() -> MechanicalSystem:
@@ -52,7 +52,7 @@ def ball_on_plate() -> MechanicalSystem:
     two.contact("2", ("O", "1"), e="e", name="ball")
     system = two.system(t_end=1, h=5e-4)
     system.published = {
-        "ball on a plate: mass that the first impact feels": (
+        "ball on a plate: mass that the first impact feels, in kg": (
             4 / 11,
             5e-5,
             "closed form, 1 / (1/m + 3 x0^2 / (M L^2))",

@@ -51,8 +51,8 @@ def _usual(_: Callable[..., Solution]) -> float:
     group="circuits",
     references=("chan-tse-1997", "banerjee-chakrabarty-1998"),
     measures={
-        "boost converter: I_ref at which the period doubles, C = 10 mF": _large,
-        "boost converter: I_ref at which the period doubles, C = 100 uF": _usual,
+        "boost converter: I_ref at which the period doubles, C = 10 mF, in A": _large,
+        "boost converter: I_ref at which the period doubles, C = 100 uF, in A": _usual,
     },
 )
 def boost_converter() -> HybridSystem:
@@ -94,12 +94,12 @@ def boost_converter() -> HybridSystem:
         wire((2.4, 0), (0, 0), current=i),
     )
     system.published = {
-        "boost converter: I_ref at which the period doubles, C = 10 mF": (
+        "boost converter: I_ref at which the period doubles, C = 10 mF, in A": (
             2.25,
             5e-3,
             "closed form for C without bound, 4 V_in / R + V_in T / (4 L)",
         ),
-        "boost converter: I_ref at which the period doubles, C = 100 uF": (
+        "boost converter: I_ref at which the period doubles, C = 100 uF, in A": (
             2.184337,
             1e-5,
             "recomputed, tick by tick in closed form",

@@ -65,7 +65,7 @@ def _share(run: Callable[..., Solution]) -> float:
     group="structures",
     references=("wen-1976", "ismail-2009"),
     measures={
-        "Bouc-Wen: first reach of a push": _reach,
+        "Bouc-Wen: first reach of a push, in m": _reach,
         "Bouc-Wen: work of a cycle over that of its closed form": _share,
     },
 )
@@ -103,7 +103,7 @@ def bouc_wen(n: int = 1) -> StepSystem:
     system.sketch(*_drawn(x, z, alpha * k * x, soft))
     if n == 1:
         system.published = {
-            "Bouc-Wen: first reach of a push": (
+            "Bouc-Wen: first reach of a push, in m": (
                 0.7381155496452,
                 1e-8,
                 "closed form, from m v0^2 / 2 = alpha k x^2 / 2 + (1 - alpha) k z0 (x - z)",

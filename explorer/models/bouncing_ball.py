@@ -49,7 +49,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     group="impacts",
     references=("brogliato-2016",),
     measures={
-        "Zeno time for y0 = 1, g = 9.81, e = 0.9": lambda run: (
+        "Zeno time for y0 = 1, g = 9.81, e = 0.9, in s": lambda run: (
             run("EventDriven", e=0.9, t_end=10).events[-1].t
         )
     },
@@ -74,7 +74,9 @@ def bouncing_ball() -> MechanicalSystem:
     ball.start(q=[y0], v=[0], t_end=4.5, h=2e-3)
     ball.sketch(ground((-0.5, 0), (0.5, 0)), circle(0, y + 0.06, 0.06))
     ball.exact = exact
-    ball.published = {"Zeno time for y0 = 1, g = 9.81, e = 0.9": (8.57895, 1e-5, "closed form")}
+    ball.published = {
+        "Zeno time for y0 = 1, g = 9.81, e = 0.9, in s": (8.57895, 1e-5, "closed form")
+    }
     ball.preset("Zeno", "The impacts accumulate at 4.06 s.", e=0.8, t_end=4.5)
     ball.preset("superball", "Without loss it bounces for ever.", e=1.0, t_end=4.5)
     ball.preset("clay", "e = 0: the first impact is the last.", e=0.0, t_end=1.5)

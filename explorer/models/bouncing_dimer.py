@@ -39,8 +39,8 @@ def _travel(run: Callable[..., Solution]) -> float:
     group="impacts",
     references=("dorbolo-2005",),
     measures={
-        "dimer: speed of its travel": _travel,
-        "dimer: how fast the first impact turns it": lambda run: (
+        "dimer: speed of its travel, in m/s": _travel,
+        "dimer: how fast the first impact turns it, in rad/s": lambda run: (
             run("EventDriven", preset="dropped").events[0].v_plus[2]
         ),
     },
@@ -82,12 +82,12 @@ def bouncing_dimer() -> MechanicalSystem:
         *(circle(*end, R) for end in ends),
     )
     dimer.published = {
-        "dimer: how fast the first impact turns it": (
+        "dimer: how fast the first impact turns it, in rad/s": (
             -40.91630782006,
             1e-6,
             "closed form, sliding: p = (1 + e) V / (1/m + r_x^2/I - mu r_x r_y/I)",
         ),
-        "dimer: speed of its travel": (
+        "dimer: speed of its travel, in m/s": (
             -0.0073049,
             1e-6,
             "recomputed: impacts located, and time stepping for h to 0",

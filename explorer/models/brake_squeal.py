@@ -12,9 +12,9 @@ frequency become one that grows. With D = (K_xx - K_yy - k3) / 2, A = (K_xx + K_
 
     mu > (K_xy^2 + D^2 + d^2 A / m) / (k3 |K_xy|),     K_xy < 0
 
-3/4 for the numbers here without damping: no friction that falls with speed is needed. The growth
-ends where the pad sticks to the belt or lifts off (Hoffmann, Fischer, Allgaier and Gaul, *Mech.
-Res. Commun.* 29 (2002) 197).
+With the numbers here D = 0, and mu > 3/4 without damping: no friction that falls with speed is
+needed. The growth ends where the pad sticks to the belt or lifts off (Hoffmann, Fischer, Allgaier
+and Gaul, *Mech. Res. Commun.* 29 (2002) 197).
 """
 
 import sympy as sp

@@ -58,13 +58,13 @@ def _period(_: Callable[..., Solution]) -> float:
 
 
 _MEASURES = {
-    "buck converter: the period doubles at V_in": lambda _: _doublings()[0],
-    "buck converter: the period doubles again at V_in": lambda _: _doublings()[1],
+    "buck converter: the period doubles at V_in, in V": lambda _: _doublings()[0],
+    "buck converter: the period doubles again at V_in, in V": lambda _: _doublings()[1],
     "buck converter: periods of the clock in a cycle at 32.25 V": _period,
 }
 _PUBLISHED = {
-    "buck converter: the period doubles at V_in": (24.516, 2e-3, "Fossas and Olivar 1996"),
-    "buck converter: the period doubles again at V_in": (
+    "buck converter: the period doubles at V_in, in V": (24.516, 2e-3, "Fossas and Olivar 1996"),
+    "buck converter: the period doubles again at V_in, in V": (
         31.121,
         1e-2,
         "as quoted of Fossas and Olivar",

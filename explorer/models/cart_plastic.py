@@ -53,7 +53,7 @@ def _share(run: Callable[..., Solution]) -> float:
     references=("brogliato-2016",),
     measures={
         "cart: share of the energy after the impact": _share,
-        "cart: largest excursion for c = 0": lambda run: (
+        "cart: largest excursion for c = 0, in m": lambda run: (
             run(c=0, t_eval=np.linspace(0.5, 1.5, 9999)).x[:, 0].max()
         ),
     },
@@ -92,7 +92,7 @@ def cart_plastic() -> HybridSystem:
     system.exact = exact
     system.published = {
         "cart: share of the energy after the impact": (1 / 3, 1e-9, "momentum, m1 / (m1 + m2)"),
-        "cart: largest excursion for c = 0": (
+        "cart: largest excursion for c = 0, in m": (
             1 / 3,
             1e-6,
             "closed form, m1 speed0 / sqrt(k (m1 + m2))",

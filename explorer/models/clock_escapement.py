@@ -3,9 +3,9 @@
     x'' + x = -f sgn(x'),   and at x = 0, x' > 0: x'(+)^2 = x'(-)^2 + h^2
 
 in units of the natural frequency. Between kicks the turning points come nearer by 2 f in each half
-swing, about +-f; once in a period the escape wheel gives the energy h^2 / 2 back. The loss 4 f (X)
-of a period of the mean amplitude X balances it, so that the swing to the right reaches a_1 and that
-to the left a_2 = a_1 - 2 f, with the speed v behind the kick::
+swing, about +-f; once in a period the escape wheel gives the energy h^2 / 2 back. The loss in a
+period, 4 f X with the mean amplitude X, balances it, so that the swing to the right reaches a_1 and
+that to the left a_2 = a_1 - 2 f, with the speed v behind the kick::
 
     v^2 = (a_1 + f)^2 - f^2,   v^2 - h^2 = (a_2 - f)^2 - f^2   =>   a_1 = f + h^2 / (8 f)
 
@@ -41,8 +41,8 @@ def _period(run: Callable[..., Solution]) -> float:
     group="friction",
     references=("andronov-1966",),
     measures={
-        "clock: swing to the right in the end": _reach,
-        "clock: period in the end": _period,
+        "clock: swing to the right in the end, in rad": _reach,
+        "clock: period in the end, in s": _period,
     },
 )
 def clock_escapement() -> HybridSystem:
@@ -96,8 +96,12 @@ def clock_escapement() -> HybridSystem:
         ground((R, pivot + R / 5), (-R, pivot + R / 5)),
     )
     clock.published = {
-        "clock: swing to the right in the end": (0.27, 1e-6, "closed form, f + h^2 / (8 f)"),
-        "clock: period in the end": (
+        "clock: swing to the right in the end, in rad": (
+            0.27,
+            1e-6,
+            "closed form, f + h^2 / (8 f)",
+        ),
+        "clock: period in the end, in s": (
             6.309547662,
             1e-6,
             "closed form, 2 pi + arccos(f / (a_1 + f)) - arccos(f / (a_1 - 3 f))",

@@ -12,7 +12,9 @@ from explorer.systems.sketch import circle, ground
     group="many bodies",
     references=("brogliato-2016", "siconos-2019"),
     measures={
-        "column: the lowest ball reaches the floor at": lambda run: run("EventDriven").events[0].t,
+        "column: the lowest ball reaches the floor at, in s": lambda run: (
+            run("EventDriven").events[0].t
+        ),
     },
 )
 def column(n: int = 10) -> MechanicalSystem:
@@ -42,7 +44,7 @@ def column(n: int = 10) -> MechanicalSystem:
     system.start(q=[y0 + spread * i for i in range(n)], t_end=2, h=1e-3)
     system.sketch(ground((-0.5, 0), (0.5, 0)), *(circle(0, yi, R) for yi in y))
     system.published = {
-        "column: the lowest ball reaches the floor at": (
+        "column: the lowest ball reaches the floor at, in s": (
             0.4283529369,
             1e-9,
             "closed form, sqrt(2 (y0 - R) / g)",

@@ -45,12 +45,14 @@ def _doubling(_: Callable[..., Solution]) -> float:
     group="walking",
     references=("goswami-1996",),
     measures={
-        "compass gait: period": lambda run: run(t_end=15).events[-1].t - run(t_end=15).events[-2].t,
-        "compass gait: length of a step": lambda run: (
+        "compass gait: period, in s": lambda run: (
+            run(t_end=15).events[-1].t - run(t_end=15).events[-2].t
+        ),
+        "compass gait: length of a step, in m": lambda run: (
             2 * np.sin(abs(np.subtract(*run(t_end=15).events[-1].x_plus[:2])) / 2)
         ),
         "compass gait: spectral radius": _radius,
-        "compass gait: period doubling at the slope": _doubling,
+        "compass gait: period doubling at the slope, in deg": _doubling,
     },
 )
 def compass_gait() -> HybridSystem:
@@ -111,10 +113,10 @@ def compass_gait() -> HybridSystem:
         circle(*below(w, b), 0.04),
     )
     walker.published = {
-        "compass gait: period": (0.734346, 1e-5, "recomputed; Goswami et al. 1996"),
-        "compass gait: length of a step": (0.535446, 1e-5, "recomputed; Goswami et al. 1996"),
+        "compass gait: period, in s": (0.734346, 1e-5, "recomputed; Goswami et al. 1996"),
+        "compass gait: length of a step, in m": (0.535446, 1e-5, "recomputed; Goswami et al. 1996"),
         "compass gait: spectral radius": (0.57995, 1e-3, "recomputed; Goswami et al. 1996"),
-        "compass gait: period doubling at the slope": (
+        "compass gait: period doubling at the slope, in deg": (
             4.390898,
             1e-4,
             "recomputed; Goswami et al. 1996",

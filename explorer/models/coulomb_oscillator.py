@@ -56,9 +56,9 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     group="friction",
     references=("den-hartog-1930",),
     measures={
-        "dry friction: place of rest": lambda run: run(t_end=30).x[-1, 0],
-        "dry friction: time of rest": lambda run: run(t_end=30).events[-1].t,
-        "dry friction: amplitude, preset Den Hartog": lambda run: (
+        "dry friction: place of rest, in m": lambda run: run(t_end=30).x[-1, 0],
+        "dry friction: time of rest, in s": lambda run: run(t_end=30).events[-1].t,
+        "dry friction: amplitude, preset Den Hartog, in m": lambda run: (
             run(preset="Den Hartog", t_eval=np.linspace(30, 40, 9999)).x[:, 0].max()
         ),
     },
@@ -105,13 +105,13 @@ def coulomb_oscillator() -> HybridSystem:
     )
     system.exact = exact
     system.published = {
-        "dry friction: place of rest": (
+        "dry friction: place of rest, in m": (
             0.682179,
             1e-5,
             "closed form; Siconos FrictionOscillator 0.682044",
         ),
-        "dry friction: time of rest": (22.4236, 1e-4, "closed form"),
-        "dry friction: amplitude, preset Den Hartog": (0.765942, 1e-5, "Den Hartog 1930"),
+        "dry friction: time of rest, in s": (22.4236, 1e-4, "closed form"),
+        "dry friction: amplitude, preset Den Hartog, in m": (0.765942, 1e-5, "Den Hartog 1930"),
     }
     system.preset("weak friction", "Half the friction: twice as many swings.", mu=0.05, t_end=50)
     system.preset(

@@ -36,8 +36,8 @@ def _fine(run: Callable[..., Solution], gamma: float) -> float:
     group="circuits",
     references=("acary-bonnefon-brogliato-2011", "siconos-2019"),
     measures={
-        "diode bridge: v(4.999 ms)": lambda run: _fine(run, 0.5),
-        "diode bridge: v(4.999 ms), h = 1 us, gamma = 1": lambda run: _fine(run, 1.0),
+        "diode bridge: v(4.999 ms), in V": lambda run: _fine(run, 0.5),
+        "diode bridge: v(4.999 ms), h = 1 us, gamma = 1, in V": lambda run: _fine(run, 1.0),
     },
 )
 def diode_bridge() -> FirstOrderSystem:
@@ -90,8 +90,12 @@ def diode_bridge() -> FirstOrderSystem:
     )
     system.exact = exact
     system.published = {
-        "diode bridge: v(4.999 ms)": (0.788425, 5e-4, "closed form"),
-        "diode bridge: v(4.999 ms), h = 1 us, gamma = 1": (0.786384, 1e-6, "Siconos DiodeBridge"),
+        "diode bridge: v(4.999 ms), in V": (0.788425, 5e-4, "closed form"),
+        "diode bridge: v(4.999 ms), h = 1 us, gamma = 1, in V": (
+            0.786384,
+            1e-6,
+            "Siconos DiodeBridge",
+        ),
     }
     system.preset("implicit", "theta = 1 damps the tank: energy that no resistor took.", theta=1)
     system.preset("weak damping", "A larger load resistance: ringing for longer.", R=5000)

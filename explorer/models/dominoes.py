@@ -6,10 +6,11 @@ theta_i is the tilt from upright. The edge of domino i touches the back of the n
 
     gap_i = (s + d) cos theta_(i+1) - d - h sin(theta_i - theta_(i+1)) >= 0
 
-s apart. The first contact is met at sin theta_1 = s / h; both have the same arm there, so that the
-plastic impact (e = 0) leaves half of the angular speed to each. Then the whole row behind the
-front leans together, as one body of one degree of freedom, and pushes: its speed tends to that of a
-steady wave (van Leeuwen, *Am. J. Phys.* 78 (2010) 721, doi:10.1119/1.3406154).
+where h is their height, d their thickness and s the free space between two. The first contact is
+met at sin theta_1 = s / h; both have the same arm there, so that the plastic impact (e = 0) leaves
+half of the angular speed to each. Then the whole row behind the front leans together, as one body
+of one degree of freedom, and pushes: its speed tends to that of a steady wave (van Leeuwen, *Am. J.
+Phys.* 78 (2010) 721, doi:10.1119/1.3406154).
 """
 
 from collections.abc import Callable
@@ -37,8 +38,10 @@ def _knocks(run: Callable[..., Solution], **settings: object) -> list[tuple[floa
     group="many bodies",
     references=("van-leeuwen-2010",),
     measures={
-        "dominoes: speed of the second one after the first knock": lambda run: _knocks(run)[0][1],
-        "dominoes: time from the sixth knock to the seventh": lambda run: (
+        "dominoes: speed of the second one after the first knock, in rad/s": lambda run: _knocks(
+            run
+        )[0][1],
+        "dominoes: time from the sixth knock to the seventh, in s": lambda run: (
             _knocks(run)[6][0] - _knocks(run)[5][0]
         ),
     },
@@ -86,12 +89,12 @@ def dominoes(n: int = 8) -> MechanicalSystem:
     system.sketch(*shapes)
     if n == 8:
         system.published = {
-            "dominoes: speed of the second one after the first knock": (
+            "dominoes: speed of the second one after the first knock, in rad/s": (
                 3.586902285840,
                 1e-7,
                 "closed form, half of that of the first one by its energy",
             ),
-            "dominoes: time from the sixth knock to the seventh": (
+            "dominoes: time from the sixth knock to the seventh, in s": (
                 0.02569306995101,
                 1e-7,
                 "quadrature of the row that leans as one body, van Leeuwen 2010",

@@ -34,7 +34,7 @@ def _slow(run: Callable[..., Solution]) -> float:
     group="linkages",
     references=("garcia-de-jalon-1994", "brogliato-2016"),
     measures={
-        "double pendulum: lower frequency of small swings": _slow,
+        "double pendulum: lower frequency of small swings, in rad/s": _slow,
     },
 )
 def double_pendulum_stop() -> MechanicalSystem:
@@ -64,7 +64,7 @@ def double_pendulum_stop() -> MechanicalSystem:
     two.contact("2", (("-d", 0), ("-d", -2)), e="e", name="wall")
     system = two.system(t_end=6, h=2e-4)
     system.published = {
-        "double pendulum: lower frequency of small swings": (
+        "double pendulum: lower frequency of small swings, in rad/s": (
             2.79333525,
             2e-4,
             "closed form, K phi = w^2 M phi of two uniform bars",

@@ -65,8 +65,8 @@ def _period(_: Callable[..., Solution]) -> float:
     group="friction",
     references=("mihajlovic-2004",),
     measures={
-        "drill string: torque at which steady drilling begins": _critical,
-        "drill string: period of sticking and slipping": _period,
+        "drill string: torque at which steady drilling begins, in N m": _critical,
+        "drill string: period of sticking and slipping, in s": _period,
     },
 )
 def drill_string() -> FilippovSystem:
@@ -115,12 +115,12 @@ def drill_string() -> FilippovSystem:
     )
     value = critical(dict(zip(system.parameters, system.rho(), strict=True)))
     system.published = {
-        "drill string: torque at which steady drilling begins": (
+        "drill string: torque at which steady drilling begins, in N m": (
             value,
             1e-6,
             "closed form, Routh and Hurwitz",
         ),
-        "drill string: period of sticking and slipping": (
+        "drill string: period of sticking and slipping, in s": (
             4.7321283,
             1e-7,
             "FESD of order 7 and event location",

@@ -40,7 +40,7 @@ def _period(run: Callable[..., Solution]) -> float:
     group="structures",
     references=("kovacic-brennan-2011",),
     measures={
-        "Duffing: period of the free swing, x0 = 2": _period,
+        "Duffing: period of the free swing, x0 = 2, in s": _period,
     },
 )
 def duffing() -> MechanicalSystem:
@@ -70,7 +70,7 @@ def duffing() -> MechanicalSystem:
         circle(x, 0, 0.3),
     )
     system.published = {
-        "Duffing: period of the free swing, x0 = 2": (
+        "Duffing: period of the free swing, x0 = 2, in s": (
             3.179723317,
             1e-6,
             "closed form, 4 K(m2) / w",

@@ -58,7 +58,7 @@ def _touched(_: Callable[..., Solution]) -> float:
 @register(
     group="structures",
     references=("doyen-2011",),
-    measures={"elastic bar: contact time": _touched},
+    measures={"elastic bar: contact time, in s": _touched},
 )
 def elastic_bar(n: int = 20) -> MechanicalSystem:
     """Return a bar of `n` elements that flies against a wall."""
@@ -96,6 +96,8 @@ def elastic_bar(n: int = 20) -> MechanicalSystem:
     )
     system.exact = partial(exact, n)
     system.exact_of = "the bar without lumps, which many elements approach"
-    system.published = {"elastic bar: contact time": (2 / 3, 1e-2, "2 L / c, Doyen et al. 2011")}
+    system.published = {
+        "elastic bar: contact time, in s": (2 / 3, 1e-2, "2 L / c, Doyen et al. 2011")
+    }
     system.preset("soft", "E a ninth: the wave takes three times as long.", E=100, t_end=3)
     return system

@@ -30,7 +30,7 @@ def _period(run: Callable[..., Solution]) -> float:
     group="impacts",
     references=("brogliato-2016",),
     measures={
-        "elastic pendulum: period straight up and down": _period,
+        "elastic pendulum: period straight up and down, in s": _period,
     },
 )
 def elastic_pendulum() -> MechanicalSystem:
@@ -69,7 +69,7 @@ def elastic_pendulum() -> MechanicalSystem:
         circle(x, y, 0.05),
     )
     system.published = {
-        "elastic pendulum: period straight up and down": (
+        "elastic pendulum: period straight up and down, in s": (
             0.8111557352,
             1e-6,
             "closed form, 2 pi sqrt(m / k)",

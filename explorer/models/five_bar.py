@@ -62,13 +62,13 @@ def _linkage(layout: str) -> MechanicalSystem:
 @register(
     group="linkages",
     references=("corner-2019", "garcia-de-jalon-1994"),
-    measures={"five-bar A: first impact": lambda run: run("EventDriven").events[0].t},
+    measures={"five-bar A: first impact, in s": lambda run: run("EventDriven").events[0].t},
 )
 def five_bar_a() -> MechanicalSystem:
     """Return a five-bar with both springs on the left pin: two impacts in five seconds."""
     system = _linkage("A")
     system.published = {
-        "five-bar A: first impact": (1.474911000, 1e-7, "recomputed by two coordinates"),
+        "five-bar A: first impact, in s": (1.474911000, 1e-7, "recomputed by two coordinates"),
     }
     return system
 
@@ -77,9 +77,9 @@ def five_bar_a() -> MechanicalSystem:
     group="linkages",
     references=("corner-2019", "garcia-de-jalon-1994"),
     measures={
-        "five-bar B: first impact": lambda run: run("EventDriven").events[0].t,
-        "five-bar B: second impact": lambda run: run("EventDriven").events[1].t,
-        "five-bar B: third impact": lambda run: run("EventDriven", t_end=3).events[2].t,
+        "five-bar B: first impact, in s": lambda run: run("EventDriven").events[0].t,
+        "five-bar B: second impact, in s": lambda run: run("EventDriven").events[1].t,
+        "five-bar B: third impact, in s": lambda run: run("EventDriven", t_end=3).events[2].t,
     },
 )
 def five_bar_b() -> MechanicalSystem:
@@ -87,8 +87,8 @@ def five_bar_b() -> MechanicalSystem:
     system = _linkage("B")
     source = "recomputed with the data of Corner et al. 2019"
     system.published = {
-        "five-bar B: first impact": (0.311827604187, 1e-9, source),
-        "five-bar B: second impact": (1.780368, 2e-6, source),
-        "five-bar B: third impact": (2.457580, 2e-6, source),
+        "five-bar B: first impact, in s": (0.311827604187, 1e-9, source),
+        "five-bar B: second impact, in s": (1.780368, 2e-6, source),
+        "five-bar B: third impact, in s": (2.457580, 2e-6, source),
     }
     return system

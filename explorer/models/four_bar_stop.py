@@ -26,7 +26,7 @@ def _held(run: Callable[..., Solution]) -> float:
     group="linkages",
     references=("garcia-de-jalon-1994",),
     measures={
-        "four-bar: force of the stop at rest": _held,
+        "four-bar: force of the stop at rest, in N": _held,
     },
 )
 def four_bar_stop() -> MechanicalSystem:
@@ -57,7 +57,7 @@ def four_bar_stop() -> MechanicalSystem:
     four.contact("2", (("s", 0.35), ("s", 0.75)), e="e", name="stop")
     system = four.system(hold="1", t_end=3, h=1e-3)
     system.published = {
-        "four-bar: force of the stop at rest": (
+        "four-bar: force of the stop at rest, in N": (
             43.23200862,
             1e-6,
             "virtual work of torque and weights",

@@ -60,7 +60,7 @@ def _period(run: Callable[..., Solution]) -> float:
 @register(
     group="structures",
     references=("shaw-holmes-1983",),
-    measures={"stop with clearance: period": _period},
+    measures={"stop with clearance: period, in s": _period},
 )
 def gap_stop() -> MechanicalSystem:
     """Return a driven mass on a spring whose way ends at a second spring."""
@@ -97,7 +97,7 @@ def gap_stop() -> MechanicalSystem:
         line((plate, -2 * b), (plate, 2 * b)),
     )
     system.exact = exact
-    system.published = {"stop with clearance: period": (4.473213, 1e-6, "closed form")}
+    system.published = {"stop with clearance: period, in s": (4.473213, 1e-6, "closed form")}
     system.preset("hard stop", "Nearly a wall: the passage is short, its force is large.", k2=200)
     system.preset("no stop", "k2 = 0: harmonic.", k2=0)
     system.preset(

@@ -38,7 +38,7 @@ def _loudest(run: Callable[..., Solution]) -> float:
 @register(
     group="impacts",
     references=("mason-piiroinen-2009", "karagiannis-pfeiffer-1991"),
-    measures={"gears: amplitude up to which they run quietly": _loudest},
+    measures={"gears: amplitude up to which they run quietly, in m": _loudest},
 )
 def gear_rattle() -> MechanicalSystem:
     """Return two wheels with play between their teeth."""
@@ -72,7 +72,7 @@ def gear_rattle() -> MechanicalSystem:
         *(circle(side * _R, 0, _R / 8, role="fixed") for side in (-1, 1)),
     )
     gears.published = {
-        "gears: amplitude up to which they run quietly": (
+        "gears: amplitude up to which they run quietly, in m": (
             0.1 / (10 * 401**0.5),
             1e-7,
             "closed form, V / (omega sqrt(1 + (m omega / d)^2))",

@@ -18,7 +18,7 @@ from explorer.systems.sketch import line
     group="genes",
     references=("glass-pasternack-1978",),
     measures={
-        "three genes: period for k = 1": lambda run: (
+        "three genes: period for k = 1, in s": lambda run: (
             (  # the mean of 5
                 run("EventDriven", rtol=1e-13, atol=1e-14, t_end=60).events[-1].t
                 - run("EventDriven", rtol=1e-13, atol=1e-14, t_end=60).events[-31].t
@@ -52,7 +52,11 @@ def glass_network() -> StepSystem:
         path((6, -0.15), (6, -0.7), (0, -0.7), (0, -0.15), lit=on[x3], head="bar"),
     )
     system.published = {
-        "three genes: period for k = 1": (2.8872709503576206, 1e-12, "6 log((1 + sqrt 5) / 2)"),
+        "three genes: period for k = 1, in s": (
+            2.8872709503576206,
+            1e-12,
+            "6 log((1 + sqrt 5) / 2)",
+        ),
     }
     system.preset("slow", "The same cycle in thrice the time.", k=1 / 3, t_end=30)
     return system

@@ -21,7 +21,7 @@ HALF = 1.25 * 9.81 / 2  # N: the leg and the ground carry half of the weight eac
     group="walking",
     references=("nurkanovic-2023",),
     measures={
-        "hopper: speed upwards after 1 s, u2 = 8 N": lambda run: run(
+        "hopper: speed upwards after 1 s, u2 = 8 N, in m/s": lambda run: run(
             "EventDriven", preset="rises"
         ).v[-1, 1],
     },
@@ -61,7 +61,7 @@ def hopper() -> MechanicalSystem:
     foot = q1 + leg * sp.sin(psi), q2 - leg * sp.cos(psi)
     system.sketch(ground((6, 0), (-1, 0)), line((q1, q2), foot), circle(q1, q2, 0.1))
     system.published = {
-        "hopper: speed upwards after 1 s, u2 = 8 N": (
+        "hopper: speed upwards after 1 s, u2 = 8 N, in m/s": (
             (2 * 8 - 1.25 * 9.81) / 1.5,
             1e-8,
             "closed form, (2 u2 - (m_b + m_l) g) / (m_b + 2 m_l)",

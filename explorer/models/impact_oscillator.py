@@ -35,10 +35,10 @@ def _grazing() -> tuple[float, float]:
     group="impacts",
     references=("budd-dux-1994", "nordmark-1991"),
     measures={
-        "impact speed for omega = 2, e = 0.8, s = 0": lambda run: (
+        "impact speed for omega = 2, e = 0.8, s = 0, in m/s": lambda run: (
             run("EventDriven", preset="one impact").events[-1].v_minus[0]
         ),
-        "grazing: place of the stop, omega = 0.8, c = 0.1": lambda _: _grazing()[0],
+        "grazing: place of the stop, omega = 0.8, c = 0.1, in m": lambda _: _grazing()[0],
         "grazing: exponent of the deviation": lambda _: _grazing()[1],
     },
 )
@@ -74,8 +74,8 @@ def impact_oscillator() -> MechanicalSystem:
         ground((s, 2 * b), (s, -2 * b)),
     )
     system.published = {
-        "impact speed for omega = 2, e = 0.8, s = 0": (6.66667, 1e-2, "Budd and Dux 1994"),
-        "grazing: place of the stop, omega = 0.8, c = 0.1": (
+        "impact speed for omega = 2, e = 0.8, s = 0, in m/s": (6.66667, 1e-2, "Budd and Dux 1994"),
+        "grazing: place of the stop, omega = 0.8, c = 0.1, in m": (
             2.711630722733202,
             1e-8,
             "closed form, f / sqrt((k - m omega^2)^2 + (c omega)^2)",

@@ -52,9 +52,9 @@ def _edge(run: Callable[..., Solution], out: float) -> float:
     group="switches",
     references=("coombes-bressloff-1999",),
     measures={
-        "neuron: period alone": lambda run: run("EventDriven", A=0).events[0].t,
-        "neuron: least S with one pulse in each period": lambda run: _edge(run, 1.4),
-        "neuron: largest S with one pulse in each period": lambda run: _edge(run, 1.8),
+        "neuron: period alone, in s": lambda run: run("EventDriven", A=0).events[0].t,
+        "neuron: least S with one pulse in each period, in 1/s": lambda run: _edge(run, 1.4),
+        "neuron: largest S with one pulse in each period, in 1/s": lambda run: _edge(run, 1.8),
     },
 )
 def integrate_and_fire() -> HybridSystem:
@@ -89,13 +89,13 @@ def integrate_and_fire() -> HybridSystem:
     )
     low, high = tongue(1.0, 0.5, 2 * np.pi)
     neuron.published = {
-        "neuron: period alone": (
+        "neuron: period alone, in s": (
             1.0360919316867756,
             1e-9,
             "closed form, ln(S / (S - gamma)) / gamma",
         ),
-        "neuron: least S with one pulse in each period": (low, 2e-4, "closed form"),
-        "neuron: largest S with one pulse in each period": (high, 2e-4, "closed form"),
+        "neuron: least S with one pulse in each period, in 1/s": (low, 2e-4, "closed form"),
+        "neuron: largest S with one pulse in each period, in 1/s": (high, 2e-4, "closed form"),
     }
     neuron.preset("alone", "No drive: it keeps its own period.", A=0)
     neuron.preset("two in three", "Two pulses in three periods of the drive.", S=1.28, t_end=18)

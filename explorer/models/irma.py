@@ -27,7 +27,7 @@ from explorer.systems.schematic import path, tank
     group="genes",
     references=("cantone-2009", "batt-2010", "acary-2014"),
     measures={
-        "IRMA: CBF1 falls through its threshold at": lambda run: next(
+        "IRMA: CBF1 falls through its threshold at, in min": lambda run: next(
             x.t for x in run("FESD", stages=3, h=0.5).events if "CBF1" in x.contact
         )
     },
@@ -69,7 +69,7 @@ def irma() -> StepSystem:
         path((-0.2, 2.4), (-0.2, 3.3), lit=on["ASH1 - 0.035"], head="bar"),
     )
     system.published = {
-        "IRMA: CBF1 falls through its threshold at": (25.541281188, 1e-9, "50 log(5 / 3)"),
+        "IRMA: CBF1 falls through its threshold at, in min": (25.541281188, 1e-9, "50 log(5 / 3)"),
     }
     system.preset("little galactose", "Gal80 slows SWI5 down, but cannot silence it.", u=0.1)
     return system

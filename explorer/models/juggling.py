@@ -50,7 +50,7 @@ def _flip(_: Callable[..., Solution]) -> float:
     group="impacts",
     references=("buehler-1994",),
     measures={
-        "juggling: height with a wrong restitution": _apex,
+        "juggling: height with a wrong restitution, in m": _apex,
         "juggling: multiplier of a throw": _multiplier,
         "juggling: gain up to which throws are equal": _flip,
     },
@@ -91,7 +91,7 @@ def juggling() -> HybridSystem:
         text(0.45, h + 2 * R, "wanted", 0.4),
     )
     system.published = {
-        "juggling: height with a wrong restitution": (
+        "juggling: height with a wrong restitution, in m": (
             1 - (0.3 / 1.7 - 0.2 / 1.8) / 0.25,
             1e-6,
             "closed form, h (1 - ((1 - e) / (1 + e) - (1 - e_m) / (1 + e_m)) / K)",

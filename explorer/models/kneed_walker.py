@@ -41,10 +41,14 @@ def _strike(run: Callable[..., Solution], which: int = -1) -> LocatedEvent:
     group="walking",
     references=("mcgeer-1990", "chen-2007"),
     measures={
-        "walker with knees: stance angle after a heel strike": lambda run: _strike(run).x_plus[0],
-        "walker with knees: speed after a heel strike": lambda run: _strike(run).x_plus[3],
-        "walker with knees: speed of the swing leg": lambda run: _strike(run).x_plus[4],
-        "walker with knees: period": lambda run: _strike(run).t - _strike(run, -2).t,
+        "walker with knees: stance angle after a heel strike, in rad": lambda run: _strike(
+            run
+        ).x_plus[0],
+        "walker with knees: speed after a heel strike, in rad/s": lambda run: _strike(run).x_plus[
+            3
+        ],
+        "walker with knees: speed of the swing leg, in rad/s": lambda run: _strike(run).x_plus[4],
+        "walker with knees: period, in s": lambda run: _strike(run).t - _strike(run, -2).t,
     },
 )
 def kneed_walker() -> HybridSystem:
@@ -78,10 +82,10 @@ def kneed_walker() -> HybridSystem:
     _draw(walker, slope)
     source = "recomputed with the data of Chen 2007"
     walker.published = {
-        "walker with knees: stance angle after a heel strike": (0.18818546, 1e-7, source),
-        "walker with knees: speed after a heel strike": (-1.10958733, 1e-7, source),
-        "walker with knees: speed of the swing leg": (-0.05714811, 1e-7, source),
-        "walker with knees: period": (0.56432817, 1e-7, source),
+        "walker with knees: stance angle after a heel strike, in rad": (0.18818546, 1e-7, source),
+        "walker with knees: speed after a heel strike, in rad/s": (-1.10958733, 1e-7, source),
+        "walker with knees: speed of the swing leg, in rad/s": (-0.05714811, 1e-7, source),
+        "walker with knees: period, in s": (0.56432817, 1e-7, source),
     }
     walker.preset("steeper", "Longer and faster steps.", gamma=0.055)
     walker.preset("a stumble", "Started too slow, it falls back.", rate0=-0.95, t_end=4)

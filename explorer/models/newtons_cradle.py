@@ -10,9 +10,11 @@ course has both, and springs in the contacts.
 
 from collections.abc import Callable
 
+from explorer.dispatch.simulate import simulate
 from explorer.models import register
 from explorer.parameters import Param
 from explorer.results.solution import Solution
+from explorer.schemes.event_driven import EventDriven
 from explorer.systems import Contact, MechanicalSystem
 from explorer.systems.sketch import circle, ground, line
 
@@ -30,12 +32,29 @@ def _together(run: Callable[..., Solution]) -> float:
     return float(hit.v_plus[0] / hit.v_minus[0])
 
 
+def _sprung(power: float) -> float:
+    """Return the share of the speed that the last of three balls takes from the first one.
+
+    They touch, and push each other by forces k delta^power; the share is the same for each k.
+    """
+    near, far = f"max(x1 - x2, 0)**{power}", f"max(x2 - x3, 0)**{power}"
+    chain = MechanicalSystem(
+        "three balls",
+        q="x1 x2 x3",
+        force=[f"-{near}", f"{near} - {far}", far],
+        start={"v": [1, 0, 0], "t_end": 20},
+    )
+    return float(simulate(chain, EventDriven(rtol=1e-10, atol=1e-13)).v[-1, 2])
+
+
 @register(
     group="many bodies",
     references=("acary-brogliato-2008",),
     measures={
         "cradle: share of the speed that the last ball takes": _apart,
         "cradle: speed that the first ball keeps, touching": _together,
+        "three balls: share of the speed that the last one takes, springs": lambda run: _sprung(1),
+        "three balls: share of the speed that the last one takes, Hertz": lambda run: _sprung(1.5),
     },
 )
 def newtons_cradle(n: int = 5) -> MechanicalSystem:
@@ -79,6 +98,16 @@ def newtons_cradle(n: int = 5) -> MechanicalSystem:
             -0.6,
             1e-9,
             "closed form, 2 / n - 1, Newton's law for all contacts at once",
+        ),
+        "three balls: share of the speed that the last one takes, springs": (
+            0.980032,
+            1e-6,
+            "recomputed: touching, equal springs, however stiff",
+        ),
+        "three balls: share of the speed that the last one takes, Hertz": (
+            0.994549,
+            1e-6,
+            "recomputed: touching, forces k delta^(3/2), however stiff",
         ),
     }
     system.preset("sequential", "A small spacing: the last ball leaves alone.", s=0.002, e=1)

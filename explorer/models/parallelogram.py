@@ -33,7 +33,7 @@ def _period(run: Callable[..., Solution]) -> float:
     group="linkages",
     references=("garcia-de-jalon-1994",),
     measures={
-        "parallelogram: period of the cranks from 1.2 rad": _period,
+        "parallelogram: period of the cranks from 1.2 rad, in s": _period,
     },
 )
 def parallelogram() -> MechanicalSystem:
@@ -62,7 +62,7 @@ def parallelogram() -> MechanicalSystem:
     swing.contact("3", (("s", -1), ("s", 0)), e="e", name="stop")
     system = swing.system(redundant=True, t_end=6, h=1e-3)
     system.published = {
-        "parallelogram: period of the cranks from 1.2 rad": (
+        "parallelogram: period of the cranks from 1.2 rad, in s": (
             1.627084323,
             1e-6,
             "closed form, 4 sqrt((m + M) L / ((3/2 m + M) g)) K(sin(a0 / 2))",

@@ -16,7 +16,7 @@ from explorer.systems.sketch import circle, ground, line
     group="impacts",
     references=("whittaker-1937", "brogliato-2016"),
     measures={
-        "pendulum and wall: first impact, preset quarter period": lambda run: (
+        "pendulum and wall: first impact, preset quarter period, in s": lambda run: (
             run("EventDriven", preset="quarter period").events[0].t
         ),
     },
@@ -52,7 +52,7 @@ def pendulum_wall() -> MechanicalSystem:
         ground((0.15, 0), (-0.15, 0)),
     )
     system.published = {
-        "pendulum and wall: first impact, preset quarter period": (
+        "pendulum and wall: first impact, preset quarter period, in s": (
             0.5827466955,
             1e-9,
             "closed form, sqrt(l / g) K(sin(theta0 / 2))",

@@ -47,7 +47,7 @@ def _loop(run: Callable[..., Solution]) -> float:
 @register(
     group="friction",
     references=("krasnoselskii-1989", "moreau-1977"),
-    measures={"play: area of its loop": _loop},
+    measures={"play: area of its loop, in m2": _loop},
 )
 def play_and_stop() -> FirstOrderSystem:
     """Return a frame that a pin drives with play."""
@@ -86,7 +86,7 @@ def play_and_stop() -> FirstOrderSystem:
         line((-2, 14 * thick), (2, 14 * thick), role="trace"),
     )
     system.exact = exact
-    system.published = {"play: area of its loop": (0.96, 5e-3, "closed form, 4 r (A - r)")}
+    system.published = {"play: area of its loop, in m2": (0.96, 5e-3, "closed form, 4 r (A - r)")}
     system.preset("too small", "A < r: the frame never moves.", A=0.3)
     system.preset("inner loops", "A faster sine on top: small loops inside the large one.", B=0.8)
     system.preset("no play", "r small: the frame follows the pin.", r=0.05)

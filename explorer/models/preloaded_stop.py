@@ -49,7 +49,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 @register(
     group="structures",
     references=("shaw-holmes-1983",),
-    measures={"preloaded stop: period": lambda run: run().events[2].t - run().events[0].t},
+    measures={"preloaded stop: period, in s": lambda run: run().events[2].t - run().events[0].t},
 )
 def preloaded_stop() -> HybridSystem:
     """Return a mass on a spring that meets a second, preloaded spring."""
@@ -87,7 +87,7 @@ def preloaded_stop() -> HybridSystem:
         line((plate, -2 * b), (plate, 2 * b)),
     )
     system.exact = exact
-    system.published = {"preloaded stop: period": (4.065637, 1e-6, "closed form")}
+    system.published = {"preloaded stop: period, in s": (4.065637, 1e-6, "closed form")}
     system.preset("no preload", "F0 = 0: only the stiffness jumps, no longer the force.", F0=0)
     system.preset("hard stop", "A strong preload is nearly a wall without loss.", F0=10, k2=50)
     system.preset(

@@ -19,7 +19,7 @@ from explorer.systems.schematic import block, name, path, relay, wire
     measures={
         "relay feedback: x2(10)": lambda run: run("EventDriven", rtol=1e-12).x[-1, 1],
         "relay feedback: x3(10)": lambda run: run("EventDriven", rtol=1e-12).x[-1, 2],
-        "relay feedback of 1/(p + 1)^3: period": lambda run: (
+        "relay feedback of 1/(p + 1)^3: period, in s": lambda run: (
             run("EventDriven", preset="1/(p + 1)^3", t_end=60).events[-1].t
             - run("EventDriven", preset="1/(p + 1)^3", t_end=60).events[-3].t
         ),
@@ -61,7 +61,7 @@ def relay_feedback() -> StepSystem:
     system.published = {
         "relay feedback: x2(10)": (-0.8973301895, 1e-9, "FESD of order 7, 34 switches"),
         "relay feedback: x3(10)": (2.358698811, 1e-8, "FESD of order 7, 34 switches"),
-        "relay feedback of 1/(p + 1)^3: period": (3.679751, 1e-6, "closed form"),
+        "relay feedback of 1/(p + 1)^3: period, in s": (3.679751, 1e-6, "closed form"),
     }
     system.preset(
         "1/(p + 1)^3",

@@ -39,11 +39,11 @@ def _threshold(run: Callable[..., Solution]) -> float:
     group="walking",
     references=("mcgeer-1990", "tedrake"),
     measures={
-        "rimless wheel: speed after an impact": lambda run: (
+        "rimless wheel: speed after an impact, in rad/s": lambda run: (
             run(preset="settles", t_end=40).events[-1].x_plus[1]
         ),
         "rimless wheel: multiplier": _multiplier,
-        "rimless wheel: threshold of the speed": _threshold,
+        "rimless wheel: threshold of the speed, in rad/s": _threshold,
     },
 )
 def rimless_wheel(n: int = 8) -> HybridSystem:
@@ -95,9 +95,13 @@ def rimless_wheel(n: int = 8) -> HybridSystem:
     )
     if n == 8:
         wheel.published = {
-            "rimless wheel: speed after an impact": (1.094904, 1e-5, "McGeer 1990, closed form"),
+            "rimless wheel: speed after an impact, in rad/s": (
+                1.094904,
+                1e-5,
+                "McGeer 1990, closed form",
+            ),
             "rimless wheel: multiplier": (0.5, 1e-6, "closed form, cos(2 alpha)^2"),
-            "rimless wheel: threshold of the speed": (0.974920, 1e-5, "closed form"),
+            "rimless wheel: threshold of the speed, in rad/s": (0.974920, 1e-5, "closed form"),
         }
     wheel.preset("settles", "Started fast, it settles at the same speed.", w0=2.5)
     wheel.preset("falls back", "Just below the threshold it rocks to rest on two spokes.", w0=0.97)

@@ -29,7 +29,7 @@ from explorer.systems.sketch import ground, line
                 run("EventDriven").events[0].x_plus[3], run("EventDriven").events[0].x_minus[3]
             )
         ),
-        "quarter period for tilt 0.5": lambda run: run("EventDriven", tilt=0.5).events[0].t,
+        "quarter period for tilt 0.5, in s": lambda run: run("EventDriven", tilt=0.5).events[0].t,
     },
 )
 def rocking_block() -> MechanicalSystem:
@@ -73,7 +73,7 @@ def rocking_block() -> MechanicalSystem:
     system.sketch(ground((-1.5, 0), (1.5, 0)), line(*corners, closed=True))
     system.published = {
         "ratio of angular speeds, B/H = 1/4": (0.911765, 1e-3, "Housner 1963"),
-        "quarter period for tilt 0.5": (0.493803, 5e-4, "Housner 1963, before sin x = x"),
+        "quarter period for tilt 0.5, in s": (0.493803, 5e-4, "Housner 1963, before sin x = x"),
     }
     system.preset("Housner", "2 m x 0.5 m, released at half the critical tilt.", tilt=0.5)
     system.preset("near the limit", "Close to overturning the first swing is slow.", tilt=0.95)

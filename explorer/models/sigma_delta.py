@@ -1,4 +1,4 @@
-"""Sigma-delta modulator: an integrator adds up input minus output, whose sign is the next output.
+"""Sigma-delta modulator: it adds up input minus output; the sign of the sum is the next output.
 
 x_{n+1} = p x_n + u - sgn(x_n). Its bits, +1 and -1, have the input u as their mean: for p = 1 the
 share of ones is (1 + u) / 2, because x stays bounded and is a rotation of a circle. With a leak,

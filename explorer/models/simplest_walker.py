@@ -48,17 +48,17 @@ def _doubling(_: Callable[..., Solution]) -> float:
     group="walking",
     references=("garcia-1998", "bhounsule-2014", "schwab-wisse-2001"),
     measures={
-        "simplest walker: stance angle after a heel strike": lambda run: (
+        "simplest walker: stance angle after a heel strike, in rad": lambda run: (
             run(t_end=120).events[-1].x_plus[0]
         ),
-        "simplest walker: speed after a heel strike": lambda run: (
+        "simplest walker: speed after a heel strike, in rad/s": lambda run: (
             run(t_end=120).events[-1].x_plus[2]
         ),
-        "simplest walker: period": lambda run: (
+        "simplest walker: period, in s": lambda run: (
             run(t_end=120).events[-1].t - run(t_end=120).events[-2].t
         ),
         "simplest walker: modulus of the multipliers": _radius,
-        "simplest walker: period doubling at the slope": _doubling,
+        "simplest walker: period doubling at the slope, in rad": _doubling,
     },
 )
 def simplest_walker() -> HybridSystem:
@@ -110,19 +110,23 @@ def simplest_walker() -> HybridSystem:
         circle(*swing, 0.02),
     )
     walker.published = {
-        "simplest walker: stance angle after a heel strike": (
+        "simplest walker: stance angle after a heel strike, in rad": (
             0.2003109,
             1e-6,
             "Garcia et al. 1998",
         ),
-        "simplest walker: speed after a heel strike": (-0.1998325, 1e-6, "Garcia et al. 1998"),
-        "simplest walker: period": (3.882464, 1e-5, "recomputed; Garcia et al. 1998"),
+        "simplest walker: speed after a heel strike, in rad/s": (
+            -0.1998325,
+            1e-6,
+            "Garcia et al. 1998",
+        ),
+        "simplest walker: period, in s": (3.882464, 1e-5, "recomputed; Garcia et al. 1998"),
         "simplest walker: modulus of the multipliers": (
             0.58911,
             1e-3,
             "-0.1901 +- 0.5576 i, Bhounsule 2014",
         ),
-        "simplest walker: period doubling at the slope": (
+        "simplest walker: period doubling at the slope, in rad": (
             0.01509,
             3e-5,
             "recomputed; Garcia et al. 1998: 0.0151",

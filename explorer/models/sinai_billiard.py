@@ -35,7 +35,7 @@ def _mean(run: Callable[..., Solution]) -> float:
     group="maps",
     references=("sinai-1970", "chernov-1997"),
     measures={
-        "Sinai: mean way between collisions with the disc": _mean,
+        "Sinai: mean way between collisions with the disc, in m": _mean,
     },
 )
 def sinai_billiard() -> MapSystem:
@@ -91,7 +91,7 @@ def sinai_billiard() -> MapSystem:
         circle(table.whole(x), table.whole(y), "0.02"),
     )
     table.published = {
-        "Sinai: mean way between collisions with the disc": (
+        "Sinai: mean way between collisions with the disc, in m": (
             1.195428,
             2e-2,
             "Chernov 1997, pi A / (2 pi r)",

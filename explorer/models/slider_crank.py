@@ -36,8 +36,12 @@ def _hit(run: Callable[..., Solution]) -> Event:
     group="linkages",
     references=("flores-2010", "siconos-2019"),
     measures={
-        "slider-crank: crank after the first impact, h = 1e-4": lambda run: _hit(run).v_plus[0],
-        "slider-crank: rod after the first impact, h = 1e-4": lambda run: _hit(run).v_plus[1],
+        "slider-crank: crank after the first impact, h = 1e-4, in rad/s": lambda run: _hit(
+            run
+        ).v_plus[0],
+        "slider-crank: rod after the first impact, h = 1e-4, in rad/s": lambda run: _hit(
+            run
+        ).v_plus[1],
     },
 )
 def slider_crank() -> MechanicalSystem:
@@ -94,12 +98,12 @@ def slider_crank() -> MechanicalSystem:
         line((0, 0), pin, (x, y)),
     )
     system.published = {
-        "slider-crank: crank after the first impact, h = 1e-4": (
+        "slider-crank: crank after the first impact, h = 1e-4, in rad/s": (
             107.6237372780463,
             1e-9,
             "Siconos SliderCrank, direct projection",
         ),
-        "slider-crank: rod after the first impact, h = 1e-4": (
+        "slider-crank: rod after the first impact, h = 1e-4, in rad/s": (
             -52.11864863381527,
             1e-9,
             "Siconos SliderCrank, direct projection",

@@ -18,7 +18,7 @@ from explorer.systems.linkages import Linkage
     group="linkages",
     references=("garcia-de-jalon-1994", "flores-2010"),
     measures={
-        "slider-crank: speed of the first impact": lambda run: (
+        "slider-crank: speed of the first impact, in m/s": lambda run: (
             -run("EventDriven").events[0].gap_dot_minus
         ),
     },
@@ -53,7 +53,7 @@ def slider_crank_rigid() -> MechanicalSystem:
     engine.contact("2", (("s", -0.08), ("s", 0.08)), e="e", name="stop")
     system = engine.system(hold="1", t_end=3, h=2e-4)
     system.published = {
-        "slider-crank: speed of the first impact": (
+        "slider-crank: speed of the first impact, in m/s": (
             1.005244301,
             1e-8,
             "closed form, energy by the angle of the crank",

@@ -54,9 +54,9 @@ def _unstable_multiplier(run: Callable[..., Solution]) -> float:
     group="walking",
     references=("seyfarth-2002",),
     measures={
-        "SLIP: stable height of the apex": lambda run: _apexes(run)[-1],
+        "SLIP: stable height of the apex, in m": lambda run: _apexes(run)[-1],
         "SLIP: multiplier of the stable apex": _multiplier,
-        "SLIP: unstable height of the apex": _unstable,
+        "SLIP: unstable height of the apex, in m": _unstable,
         "SLIP: multiplier of the unstable apex": _unstable_multiplier,
     },
 )
@@ -102,9 +102,17 @@ def slip() -> HybridSystem:
         circle(0, y, 0.08),
     )
     runner.published = {
-        "SLIP: stable height of the apex": (0.940267, 1e-5, "recomputed; Seyfarth et al. 2002"),
+        "SLIP: stable height of the apex, in m": (
+            0.940267,
+            1e-5,
+            "recomputed; Seyfarth et al. 2002",
+        ),
         "SLIP: multiplier of the stable apex": (-0.1613, 1e-3, "recomputed; Seyfarth et al. 2002"),
-        "SLIP: unstable height of the apex": (1.337686, 1e-5, "recomputed; Seyfarth et al. 2002"),
+        "SLIP: unstable height of the apex, in m": (
+            1.337686,
+            1e-5,
+            "recomputed; Seyfarth et al. 2002",
+        ),
         "SLIP: multiplier of the unstable apex": (1.6870, 1e-3, "recomputed; Seyfarth et al. 2002"),
     }
     runner.preset("returns", "From 1.2 m it comes back to the stable height.", y0=1.2, t_end=8)

@@ -30,7 +30,7 @@ def _rate(run: Callable[..., Solution]) -> float:
     group="linkages",
     references=("whittaker-1937",),
     measures={
-        "spherical pendulum: rate of the conical motion": _rate,
+        "spherical pendulum: rate of the conical motion, in rad/s": _rate,
     },
 )
 def spherical_pendulum() -> MechanicalSystem:
@@ -71,7 +71,7 @@ def spherical_pendulum() -> MechanicalSystem:
         circle(*seen(x, y, z), L / 20),
     )
     system.published = {
-        "spherical pendulum: rate of the conical motion": (
+        "spherical pendulum: rate of the conical motion, in rad/s": (
             4.261044730,
             1e-6,
             "closed form, sqrt(g / (L cos(a)))",

@@ -36,7 +36,7 @@ def _rate(run: Callable[..., Solution]) -> float:
     group="linkages",
     references=("whittaker-1937", "udwadia-schutte-2010"),
     measures={
-        "spinning top: rate of the steady precession": _rate,
+        "spinning top: rate of the steady precession, in rad/s": _rate,
     },
 )
 def spinning_top() -> MechanicalSystem:
@@ -69,7 +69,7 @@ def spinning_top() -> MechanicalSystem:
     space.contact(top.point(0, 0, -d), ((0, 0, 0), (0, 0, 1)), e="e", name="tip")
     system = space.system(t_end=0.5, h=2e-5)
     system.published = {
-        "spinning top: rate of the steady precession": (
+        "spinning top: rate of the steady precession, in rad/s": (
             20,
             1e-6,
             "closed form, m g d = C w W - A W^2 cos(theta)",

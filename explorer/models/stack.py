@@ -29,7 +29,7 @@ def _slip(run: Callable[..., Solution]) -> float:
     group="many bodies",
     references=("moreau-1988",),
     measures={
-        "stack in one piece: sliding speed on the table": _slip,
+        "stack in one piece: sliding speed on the table, in m/s": _slip,
     },
 )
 def stack(n: int = 2) -> MechanicalSystem:
@@ -78,7 +78,7 @@ def stack(n: int = 2) -> MechanicalSystem:
         shapes.append(line(*(seen(a, y, b) for a, b in corners), closed=True))
     system.sketch(*shapes)
     system.published = {
-        "stack in one piece: sliding speed on the table": (
+        "stack in one piece: sliding speed on the table, in m/s": (
             0.404212,
             1e-3,
             "closed form, sqrt((A omega)^2 - (mu g / omega)^2)",

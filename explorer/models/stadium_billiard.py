@@ -33,7 +33,7 @@ def _mean(run: Callable[..., Solution]) -> float:
     group="maps",
     references=("bunimovich-1979", "chernov-1997"),
     measures={
-        "stadium: mean way between collisions": _mean,
+        "stadium: mean way between collisions, in m": _mean,
     },
 )
 def stadium_billiard() -> MapSystem:
@@ -94,7 +94,11 @@ def stadium_billiard() -> MapSystem:
     wall += [(-half - R * sp.cos(w), -R * sp.sin(w)) for w in turns]
     table.sketch(line(*wall, wall[0], role="node"), circle(table.whole(x), table.whole(y), "0.05"))
     table.published = {
-        "stadium: mean way between collisions": (2.181812, 2e-2, "Chernov 1997, pi A / length"),
+        "stadium: mean way between collisions, in m": (
+            2.181812,
+            2e-2,
+            "Chernov 1997, pi A / length",
+        ),
     }
     table.preset("a circle", "L = 0: p never changes.", L=0)
     table.preset("bouncing", "Nearly straight up and down: it stays for long.", s0=1, p0=0.02)

@@ -51,8 +51,8 @@ def _cycle(run: Callable[..., Solution]) -> tuple[float, float]:
     group="friction",
     references=("leine-1998",),
     measures={
-        "sticks, m = k = g = mu_s = 1, mu = 0.5, v = 0.2": lambda run: _cycle(run)[0],
-        "slides, m = k = g = mu_s = 1, mu = 0.5, v = 0.2": lambda run: _cycle(run)[1],
+        "sticks, m = k = g = mu_s = 1, mu = 0.5, v = 0.2, in s": lambda run: _cycle(run)[0],
+        "slides, m = k = g = mu_s = 1, mu = 0.5, v = 0.2, in s": lambda run: _cycle(run)[1],
     },
 )
 def stick_slip() -> MechanicalSystem:
@@ -84,8 +84,8 @@ def stick_slip() -> MechanicalSystem:
         line((x - 0.25, y), (x + 0.25, y), (x + 0.25, y + 0.4), (x - 0.25, y + 0.4), closed=True),
     )
     system.published = {
-        "sticks, m = k = g = mu_s = 1, mu = 0.5, v = 0.2": (5, 1e-9, "closed form"),
-        "slides, m = k = g = mu_s = 1, mu = 0.5, v = 0.2": (3.902605, 1e-6, "closed form"),
+        "sticks, m = k = g = mu_s = 1, mu = 0.5, v = 0.2, in s": (5, 1e-9, "closed form"),
+        "slides, m = k = g = mu_s = 1, mu = 0.5, v = 0.2, in s": (3.902605, 1e-6, "closed form"),
     }
     system.preset(
         "textbook",

@@ -15,8 +15,8 @@ from explorer.systems.sketch import circle, ground, line, spring
     group="friction",
     references=("leine-1998",),
     measures={
-        "falling friction: q(40)": lambda run: run("EventDriven", rtol=1e-12).x[-1, 0],
-        "falling friction, d = 3: period": lambda run: (
+        "falling friction: q(40), in m": lambda run: run("EventDriven", rtol=1e-12).x[-1, 0],
+        "falling friction, d = 3: period, in s": lambda run: (
             run("EventDriven", rtol=1e-12, preset="Leine et al.").events[-1].t
             - run("EventDriven", rtol=1e-12, preset="Leine et al.").events[-3].t
         ),
@@ -52,8 +52,8 @@ def stribeck_belt() -> FilippovSystem:
         line((q - 0.25, 0), (q + 0.25, 0), (q + 0.25, 0.4), (q - 0.25, 0.4), closed=True),
     )
     system.published = {
-        "falling friction: q(40)": (0.6289436367, 1e-9, "FESD of order 7 and event location"),
-        "falling friction, d = 3: period": (12.001031, 1e-5, "Leine et al. 1998, recomputed"),
+        "falling friction: q(40), in m": (0.6289436367, 1e-9, "FESD of order 7 and event location"),
+        "falling friction, d = 3: period, in s": (12.001031, 1e-5, "Leine et al. 1998, recomputed"),
     }
     system.preset("Leine et al.", "It sticks 7.705 s and slips 4.296 s.", d=3, t_end=60)
     system.preset("fast belt", "Hardly time to stick.", v0=0.8)

@@ -31,7 +31,7 @@ def _radius(run: Callable[..., Solution]) -> float:
 @register(
     group="friction",
     references=("moreau-1977",),
-    measures={"sweeping process: radius of the point's circle": _radius},
+    measures={"sweeping process: radius of the point's circle, in m": _radius},
 )
 def sweeping_process() -> FirstOrderSystem:
     """Return a point that a moving disc sweeps along."""
@@ -62,7 +62,7 @@ def sweeping_process() -> FirstOrderSystem:
         line((cx, cy), (x, y), role="trace"),
     )
     system.published = {
-        "sweeping process: radius of the point's circle": (
+        "sweeping process: radius of the point's circle, in m": (
             0.8,
             2e-3,
             "closed form, sqrt(a^2 - R^2)",

@@ -41,8 +41,8 @@ def _grows(run: Callable[..., Solution], swapped: float) -> float:
     group="switches",
     references=("branicky-1998", "liberzon-2003"),
     measures={
-        "two stable systems: growth": lambda run: _grows(run, 0),
-        "two stable systems: growth, swapped": lambda run: _grows(run, 1),
+        "two stable systems: growth, in 1/s": lambda run: _grows(run, 0),
+        "two stable systems: growth, swapped, in 1/s": lambda run: _grows(run, 1),
     },
 )
 def switched_linear() -> FilippovSystem:
@@ -85,8 +85,8 @@ def switched_linear() -> FilippovSystem:
         *(name(1.4 * i, 2.3, f"{two}") for i, two in ((-1, "x y < 0"), (1, "x y > 0"))),
     )
     system.published = {
-        "two stable systems: growth": (growth(2, 0.15), 1e-8, "closed form, Branicky 1998"),
-        "two stable systems: growth, swapped": (
+        "two stable systems: growth, in 1/s": (growth(2, 0.15), 1e-8, "closed form, Branicky 1998"),
+        "two stable systems: growth, swapped, in 1/s": (
             -growth(2, 0.15) - 0.3,
             1e-8,
             "closed form, -ln(k) sqrt(k) / pi - d",

@@ -16,7 +16,7 @@ from explorer.systems.linkages import Linkage
     group="impacts",
     references=("brogliato-2016",),
     measures={
-        "tether: height at which the rope goes slack": lambda run: (
+        "tether: height at which the rope goes slack, in m": lambda run: (
             run("EventDriven").events[0].x_minus[1]
         ),
     },
@@ -41,7 +41,7 @@ def tether() -> MechanicalSystem:
     rope.rope("O", "1", length="L", e="e", name="rope")
     system = rope.system(t_end=6, h=5e-4)
     system.published = {
-        "tether: height at which the rope goes slack": (
+        "tether: height at which the rope goes slack, in m": (
             0.1828066598,
             1e-8,
             "closed form, (u0^2 - 2 g L) / (3 g)",

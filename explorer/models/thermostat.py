@@ -36,7 +36,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 @register(
     group="switches",
     references=("goebel-2012",),
-    measures={"thermostat: period": lambda run: run().events[2].t - run().events[0].t},
+    measures={"thermostat: period, in s": lambda run: run().events[2].t - run().events[0].t},
 )
 def thermostat() -> HybridSystem:
     """Return a room with a heater that is switched on below L and off above U."""
@@ -74,7 +74,7 @@ def thermostat() -> HybridSystem:
         name(1.4, 1.9, "heater"),
     )
     room.exact = exact
-    room.published = {"thermostat: period": (6.061358, 1e-5, "closed form")}
+    room.published = {"thermostat: period, in s": (6.061358, 1e-5, "closed form")}
     room.preset(
         "narrow band", "The closer the thresholds, the more often it switches.", L=19.9, U=20.1
     )

@@ -17,12 +17,12 @@ from explorer.systems.sketch import ground, line, spring
     group="friction",
     references=("leine-nijmeijer-2004",),
     measures={
-        "three blocks: q1(5)": lambda run: run("EventDriven", rtol=1e-12).x[-1, 0],
-        "three blocks: q2(5)": lambda run: run("EventDriven", rtol=1e-12).x[-1, 1],
-        "three blocks: q3(5)": lambda run: run("EventDriven", rtol=1e-12).x[-1, 2],
-        "three blocks: v1(5)": lambda run: run("EventDriven", rtol=1e-12).x[-1, 3],
-        "three blocks: v2(5)": lambda run: run("EventDriven", rtol=1e-12).x[-1, 4],
-        "three blocks: v3(5)": lambda run: run("EventDriven", rtol=1e-12).x[-1, 5],
+        "three blocks: q1(5), in m": lambda run: run("EventDriven", rtol=1e-12).x[-1, 0],
+        "three blocks: q2(5), in m": lambda run: run("EventDriven", rtol=1e-12).x[-1, 1],
+        "three blocks: q3(5), in m": lambda run: run("EventDriven", rtol=1e-12).x[-1, 2],
+        "three blocks: v1(5), in m/s": lambda run: run("EventDriven", rtol=1e-12).x[-1, 3],
+        "three blocks: v2(5), in m/s": lambda run: run("EventDriven", rtol=1e-12).x[-1, 4],
+        "three blocks: v3(5), in m/s": lambda run: run("EventDriven", rtol=1e-12).x[-1, 5],
     },
 )
 def three_blocks() -> StepSystem:
@@ -63,7 +63,11 @@ def three_blocks() -> StepSystem:
     system.sketch(ground((-3, 0), (9, 0)), ground((-3, 1), (-3, 0)), *springs, *blocks)
     end = (0.1792634346, 0.1775087041, 1.147032623, 0, 0.1863410665, -1.193369415)
     system.published = {
-        f"three blocks: {name}(5)": (x, 1e-9, "FESD of order 7, 12 switches")
+        f"three blocks: {name}(5), in {'m' if name[0] == 'q' else 'm/s'}": (
+            x,
+            1e-9,
+            "FESD of order 7, 12 switches",
+        )
         for name, x in zip(system.coordinates, end, strict=True)
     }
     system.preset(

@@ -34,10 +34,10 @@ def _boundary(_: Callable[..., Solution]) -> float:
     group="switches",
     references=("meza-2005", "di-bernardo-2008"),
     measures={
-        "threshold policy: prey at the pseudo-equilibrium": lambda run: run(
+        "threshold policy: prey at the pseudo-equilibrium, in thousands": lambda run: run(
             "EventDriven", t_end=150
         ).x[-1, 0],
-        "threshold policy: threshold of the boundary equilibrium": _boundary,
+        "threshold policy: threshold of the boundary equilibrium, in thousands": _boundary,
     },
 )
 def threshold_policy() -> FilippovSystem:
@@ -72,12 +72,12 @@ def threshold_policy() -> FilippovSystem:
         lamp(4, 3.9, 1.4, 0.7, "theta_caught", "catch"),
     )
     system.published = {
-        "threshold policy: prey at the pseudo-equilibrium": (
+        "threshold policy: prey at the pseudo-equilibrium, in thousands": (
             0.4,
             1e-6,
             "closed form, K (1 - a Y / r)",
         ),
-        "threshold policy: threshold of the boundary equilibrium": (
+        "threshold policy: threshold of the boundary equilibrium, in thousands": (
             0.5,
             1e-6,
             "closed form, r / a (1 - (m + E) / (b K))",

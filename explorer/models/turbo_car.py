@@ -63,7 +63,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     group="switches",
     references=("nurkanovic-diehl-2022",),
     measures={
-        "car with a turbo: top speed": lambda run: (
+        "car with a turbo: top speed, in m/s": lambda run: (
             run(t_end=8, t_eval=[np.pi / (2 * 0.25)]).x[:, 1].max()
         )
     },
@@ -122,7 +122,7 @@ def turbo_car() -> HybridSystem:
     )
     car.exact = exact
     car.published = {
-        "car with a turbo: top speed": (30.0, 1e-9, "v2 + 3 a (1 - v2 w / a) / w"),
+        "car with a turbo: top speed, in m/s": (30.0, 1e-9, "v2 + 3 a (1 - v2 w / a) / w"),
     }
     car.preset("weak engine", "It never comes to the turbo.", a=3)
     car.preset("quick pedal", "Many short pushes.", w=0.3, v1=12, v2=14, t_end=60)

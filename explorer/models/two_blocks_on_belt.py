@@ -26,7 +26,7 @@ def _loose(run: Callable[..., Solution]) -> float:
     group="friction",
     references=("galvanetto-2001", "dieci-lopez-2011"),
     measures={
-        "two blocks: pull at which the first one breaks loose": _loose,
+        "two blocks: pull at which the first one breaks loose, in m/s2": _loose,
     },
 )
 def two_blocks_on_belt() -> FilippovSystem:
@@ -72,7 +72,11 @@ def two_blocks_on_belt() -> FilippovSystem:
         ),
     )
     system.published = {
-        "two blocks: pull at which the first one breaks loose": (1, 1e-9, "closed form, f1"),
+        "two blocks: pull at which the first one breaks loose, in m/s2": (
+            1,
+            1e-9,
+            "closed form, f1",
+        ),
     }
     system.preset("apart", "No spring between them: each has a cycle of its own.", k=0)
     system.preset("stiff", "They stick and slip nearly as one.", k=3)

@@ -2,9 +2,9 @@
 x' = v, y' = -k x below.
 
 For x < 0 both lead to the line, which is slid on with alpha = k / (1 + k) at the speed
-(k + v) / (1 + k); at x = 0 both turn away. Behind it the line lets escape: a solution may leave it
-at any time, up or down, or stay. Determinacy ends there (Filippov 1988, section 19; Jeffrey and
-Colombo, *SIAM J. Appl. Dyn. Syst.* 8 (2009) 624).
+(k + v) / (1 + k); at x = 0 both turn away. Behind it, for x > 0, both lead away: a solution may
+stay on the line, or leave it at any time, up or down. Determinacy ends there (Filippov 1988,
+section 19; Jeffrey and Colombo, *SIAM J. Appl. Dyn. Syst.* 8 (2009) 624).
 """
 
 import numpy as np

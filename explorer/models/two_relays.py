@@ -47,7 +47,7 @@ def _arrival(run: Callable[..., Solution]) -> float:
     group="circuits",
     references=("acary-brogliato-2010", "siconos-2019"),
     measures={
-        "two relays: time of arrival, b = 2, s = 3": _arrival,
+        "two relays: time of arrival, b = 2, s = 3, in s": _arrival,
     },
 )
 def two_relays() -> FirstOrderSystem:
@@ -92,7 +92,7 @@ def two_relays() -> FirstOrderSystem:
     )
     system.exact = exact
     system.published = {
-        "two relays: time of arrival, b = 2, s = 3": (1.5, 1e-3, "closed form s / b"),
+        "two relays: time of arrival, b = 2, s = 3, in s": (1.5, 1e-3, "closed form s / b"),
     }
     system.preset(
         "explicit",

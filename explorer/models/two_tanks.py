@@ -53,7 +53,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 @register(
     group="switches",
     references=("johansson-1999",),
-    measures={"tanks: Zeno time": lambda run: run().events[-1].t},
+    measures={"tanks: Zeno time, in s": lambda run: run().events[-1].t},
 )
 def two_tanks() -> HybridSystem:
     """Return two leaking tanks that share one hose."""
@@ -97,7 +97,7 @@ def two_tanks() -> HybridSystem:
         shapes += wire((1.25, 2.6), (1.25, 2.2), (x, 1.9), (x, 1.6), current=flow, unit="m/s")
     tanks.sketch(*shapes)
     tanks.exact = exact
-    tanks.published = {"tanks: Zeno time": (4.0, 1e-9, "Johansson et al. 1999")}
+    tanks.published = {"tanks: Zeno time, in s": (4.0, 1e-9, "Johansson et al. 1999")}
     tanks.preset(
         "enough water",
         "w = v1 + v2: the sum of the levels stays, the hose never rests.",

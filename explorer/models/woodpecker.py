@@ -40,9 +40,9 @@ def _drop(run: Callable[..., Solution]) -> float:
     group="friction",
     references=("pfeiffer-1984", "leine-2001", "siconos-2019"),
     measures={
-        "woodpecker: period": lambda run: float(np.diff([x.t for x in _beak(run)])[-1]),
-        "woodpecker: height lost in a period": _drop,
-        "woodpecker: speed of the beak's impact": lambda run: _beak(run)[-1].v_minus[2],
+        "woodpecker: period, in s": lambda run: float(np.diff([x.t for x in _beak(run)])[-1]),
+        "woodpecker: height lost in a period, in m": _drop,
+        "woodpecker: speed of the beak's impact, in rad/s": lambda run: _beak(run)[-1].v_minus[2],
     },
 )
 def woodpecker() -> MechanicalSystem:
@@ -99,9 +99,17 @@ def woodpecker() -> MechanicalSystem:
         circle(l_M + l_G, y + l_M * a + l_G * b, h_S / 3),
     )
     system.published = {
-        "woodpecker: period": (0.145976, 2e-4, "data of Siconos, limit h -> 0"),
-        "woodpecker: height lost in a period": (0.019445, 2e-4, "data of Siconos, limit h -> 0"),
-        "woodpecker: speed of the beak's impact": (16.911, 0.05, "data of Siconos, limit h -> 0"),
+        "woodpecker: period, in s": (0.145976, 2e-4, "data of Siconos, limit h -> 0"),
+        "woodpecker: height lost in a period, in m": (
+            0.019445,
+            2e-4,
+            "data of Siconos, limit h -> 0",
+        ),
+        "woodpecker: speed of the beak's impact, in rad/s": (
+            16.911,
+            0.05,
+            "data of Siconos, limit h -> 0",
+        ),
     }
     system.preset("slippery", "With little friction it never jams: it falls.", mu=0.1)
     system.preset("rough", "More friction: it sinks more slowly.", mu=0.45)

@@ -15,6 +15,7 @@ import math
 import re
 import time
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -163,7 +164,7 @@ def static_twin(answer: Answers, over: Over | None = None, points: int | None = 
         Of the panel.
     over : name, names, or dict of name to number of values or to the values, optional
         One or two sliders by full key or short name; by default the two that were moved last, else
-        the first parameter that is neither a mass nor gravity.
+        the parameter that most presets set, or else the first that is no mass and no gravity.
     points : int, optional
         How many values a slider has where `over` does not say it. By default as many as a page of
         2 MB holds beside plotly.js, and as are computed in about ten seconds.
@@ -223,7 +224,8 @@ def _asked(
             "This panel has no slider, so nothing moves in a page without a kernel."
         )
     if over is None:
-        ranked = sorted(sliders, key=lambda k: (not k.startswith("rho."), k in _DULL))
+        told = Counter(f"rho.{k}" for preset in session.system.presets.values() for k in preset)
+        ranked = sorted(sliders, key=lambda k: (not k.startswith("rho."), k in _DULL, -told[k]))
         return dict.fromkeys([k for k in session.moved if k in sliders][-2:] or ranked[:1])
     given = {over: None} if isinstance(over, str) else over
     wanted = dict(given) if isinstance(given, Mapping) else dict.fromkeys(given)

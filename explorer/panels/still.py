@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from explorer.panels.session import Session
 from explorer.panels.static_twin import Answers, Over, StaticTwin, static_twin
+from explorer.progress import shown_by
 from explorer.views.drawing.traces import Figure
 
 __all__ = ["Unattended", "static"]
@@ -35,7 +36,12 @@ class Unattended:
         return static_twin(self._answer, over, points)
 
     def _repr_html_(self) -> str:
-        return self.twin(points=self._points)._repr_html_()
+        with shown_by(_unseen):
+            return self.twin(points=self._points)._repr_html_()
+
+
+def _unseen(done: int, total: int, name: str, what: str) -> None:
+    """Show no progress: nobody waits at the page that is made."""
 
 
 def static(session: Session, draw: Callable[[], Figure]) -> Figure:

@@ -70,7 +70,7 @@ class System(TakesInputs, metaclass=Made):
     exact_of : str
         What the closed form is of, where that is not this system, but what it approaches.
     published : dict
-        ``{what: (number, tolerance, source)}``.
+        ``{what: (number, tolerance, source)}``; `what` ends with the unit: "stack: speed, in m/s".
     sizes : dict of str to Param
         Integers that the model was built with ("n": number of balls): arguments of its function,
         not entries of `rho`.

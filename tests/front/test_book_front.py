@@ -7,6 +7,12 @@ from stage import chromium
 
 pytestmark = pytest.mark.browser
 
+# the boxes outside of panels whose content is wider than they are, and whether they have shades
+SHADED = """() => Object.fromEntries([...document.querySelectorAll("article *")]
+  .filter((n) => !n.closest(".nsx-panel") && n.clientWidth && n.scrollWidth > n.clientWidth + 2)
+  .filter((n) => ["auto", "scroll"].includes(getComputedStyle(n).overflowX))
+  .map((n, k) => [`${k} ${n.tagName}`, getComputedStyle(n).backgroundImage.includes("gradient")]))"""
+
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
@@ -77,6 +83,16 @@ def test_a_panel_moves_and_equations_are_drawn(context, book, name):
         page.wait_for_selector("mjx-container")
         assert page.locator("mjx-merror").count() == 0
         assert page.errors == []
+
+
+def test_what_is_wider_than_a_phone_shows_that_it_scrolls(context, book):
+    """By shades at the sides of its box: a phone shows a scrollbar only while one scrolls."""
+    with opened(context, book.folder / "models/compass_gait.html") as page:
+        page.set_viewport_size({"width": 390, "height": 844})
+        settle(page)
+        shaded = page.evaluate(SHADED)
+        assert len(shaded) > 2
+        assert all(shaded.values()), shaded
 
 
 def test_the_search_finds_a_model(context, book):
