@@ -81,3 +81,17 @@ def panels_are_closed():
     yield
     if (ipywidgets := sys.modules.get("ipywidgets")) is not None:
         ipywidgets.Widget.close_all()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item, nextitem):
+    """Close the browser that the tests of a folder share behind the last of them.
+
+    The loop of Playwright would make later tests with asyncio fail.
+    """
+    try:
+        return (yield)
+    finally:
+        stages = sys.modules.get("stages")
+        if stages and (nextitem is None or nextitem.path.parent != item.path.parent):
+            stages.shared.close()

@@ -1,4 +1,4 @@
-"""One Jupyter server for all browser tests, started as a user starts it; one Chromium a file."""
+"""One Jupyter server for all browser tests, started as a user starts it; one Chromium and one page of the tour."""
 
 from __future__ import annotations
 
@@ -77,37 +77,85 @@ def address(tmp_path_factory) -> str:
         yield found
 
 
-# Not for the session: the thread of Playwright's loop would make later asyncio tests fail.
+class Shared:
+    """One Chromium, and in it one page of the tour, for all files of this folder."""
+
+    def __init__(self) -> None:
+        self.open = contextlib.ExitStack()
+        self.chromium = self.lab = self.usual = None
+
+    def browser(self):
+        """Return the browser, which is started where there is none."""
+        if self.chromium is None:
+            play = self.open.enter_context(sync_playwright())
+            path = browsers.found()
+            self.chromium = play.chromium.launch(executable_path=path, args=ARGS)
+            self.open.callback(self.chromium.close)
+        return self.chromium
+
+    def page(self, address: str) -> Lab:
+        """Return the page, and remember how it looks when a test may start."""
+        if self.lab is None:
+            context = self.browser().new_context(viewport=SIZE, accept_downloads=True)
+            self.lab = Lab(context, address)
+            self.open.callback(context.close)
+            self.lab.settle()
+            self.usual = self.lab.usual()
+        return self.lab
+
+    def close(self) -> None:
+        """End both; what was wrong with the page since its last test is an error."""
+        said = [] if self.lab is None else self.lab.problems + self.lab.abroad
+        self.open.close()
+        self.chromium = self.lab = self.usual = None
+        assert said == []
+
+
+shared = Shared()
+
+
+# Not at the end of the session: the thread of Playwright's loop would make later asyncio tests fail.
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item, nextitem):
+    """Close what this folder shares behind the last of its tests."""
+    try:
+        return (yield)
+    finally:
+        if nextitem is None or nextitem.path.parent != item.path.parent:
+            shared.close()
+
+
 @pytest.fixture(scope="module")
 def chromium():
-    path = browsers.found()
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=path, args=ARGS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def opened(chromium, address):
-    context = chromium.new_context(viewport=SIZE, accept_downloads=True)
-    lab = Lab(context, address)
-    yield lab
-    assert lab.problems == []
-    assert lab.abroad == []
-    context.close()
+    return shared.browser()
 
 
 @pytest.fixture
-def lab(opened):
-    opened.settle()
-    opened.problems.clear()
-    yield opened
-    assert opened.problems == []
+def lab(address):
+    one = shared.page(address)
+    one.settle()
+    if one.usual() != shared.usual:  # windows that have grown stay so until another model comes
+        one.settle("duffing")
+        one.settle()
+    usual = one.usual()
+    left = [what for what, said in shared.usual.items() if usual[what] != said]
+    assert left == [], "of these a test before has left something behind"
+    one.problems.clear()
+    yield one
+    assert one.problems == []
 
 
 @pytest.fixture(scope="session")
-def shots(tmp_path_factory) -> Path:
-    """Folder of the screenshots; NSX_SHOTS names one that stays."""
-    folder = Path(os.environ.get("NSX_SHOTS") or tmp_path_factory.mktemp("shots"))
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+def shots():
+    """Return what keeps a screenshot in the folder that NSX_SHOTS names: to be looked at.
+
+    Without a folder none is taken: no test compares them, and each is drawn and packed.
+    """
+    folder = os.environ.get("NSX_SHOTS")
+
+    def keep(take, name: str) -> None:
+        if folder:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            take(path=Path(folder) / name)
+
+    return keep

@@ -149,6 +149,27 @@ class Lab:
             self.action("reset").click()
         self.wait("() => document.querySelector('.nsx-status').dataset.level === 'ok'")
 
+    def usual(self) -> dict:
+        """What a test may rely on when it starts, by names."""
+        return self.js(
+            """() => { const root = document.querySelector(".nsx-panel");
+                 const gd = root.querySelector(".nsx-plot");
+                 const all = (what) => [...root.querySelectorAll(what)];
+                 const axes = Object.entries(gd._fullLayout).filter(([k]) => /^[xy]axis/.test(k));
+                 return {
+                   model: root.querySelector(".nsx-title strong").textContent,
+                   theme: root.dataset.theme,
+                   curves: gd._fullData.map((t) => [t.name, t.visible, t.line?.dash, [...t.x], [...t.y]]),
+                   windows: axes.map(([k, a]) => [k, a.range]),
+                   values: all(".nsx-controls :is(input, select)").map((n) => [n.dataset.key, n.value, n.checked]),
+                   reach: all(".nsx-range[data-key]").map((n) => [n.dataset.key, n.min, n.max]),
+                   pressed: all("[aria-pressed]").map((n) => [n.textContent, n.getAttribute("aria-pressed")]),
+                   said: all(".nsx-note, .nsx-pins li").filter((n) => n.checkVisibility()).map((n) => n.textContent),
+                   lecture: root.classList.contains("nsx-lecture"),
+                   dialogs: document.querySelectorAll("dialog").length,
+                 }; }"""
+        )
+
     def steps(self, key: str, drawn: str = FIRST) -> list[float]:
         """Press an arrow key forty times; return how long each value took to the screen, in ms."""
         slider = self.slider(key)

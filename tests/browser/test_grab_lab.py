@@ -33,7 +33,7 @@ def test_the_ball_is_grabbed_and_thrown(lab, shots):
     lab.rests()
     lowered = typed(lab, "rho.y0")
     assert 0.1 < lowered < before - 0.1
-    lab.panel.screenshot(path=shots / "grabbed.png")
+    shots(lab.panel.screenshot, "grabbed.png")
     assert typed(lab, "v0.y") == 0  # put down, not thrown
     for _ in range(5):  # where the machine is busy the last move may come long before the release
         x, y = middle(lab)

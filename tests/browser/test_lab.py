@@ -32,7 +32,7 @@ def test_the_panel_fits_into_1280_x_720(lab):
 @pytest.mark.parametrize("name", one_of_each(sorted(models), alike))
 def test_each_slider_moved_by_key_changes_the_picture(lab, name, shots):
     lab.model(name.replace("_", " "))
-    lab.panel.screenshot(path=shots / f"{name}.png")
+    shots(lab.panel.screenshot, f"{name}.png")
     lab.js("() => document.querySelectorAll('.nsx-panel details.nsx-group')"
            ".forEach((d) => { d.open = true; })")  # fmt: skip
     keys = lab.js("""() => [...document.querySelector(".nsx-panel")
@@ -136,7 +136,7 @@ def test_a_pinned_run_is_dotted_and_goes_again(lab, shots):
     dotted = {name for name, dash, _ in lab.drawn() if dash == "dot"}
     assert {"pinned A y", "pinned A y\u0307"} <= dotted
     assert np.nanmax(lab.curve("pinned A y")) == pytest.approx(np.nanmax(own), rel=0.01)
-    lab.panel.screenshot(path=shots / "pinned.png")
+    shots(lab.panel.screenshot, "pinned.png")
     with lab.answered():
         lab.panel.locator("[data-unpin=A]").click()
     assert not [name for name, dash, _ in lab.drawn() if dash == "dot"]
@@ -190,7 +190,7 @@ def test_dark_theme(lab, shots):
         lab.js(change, "JupyterLab Dark")
         lab.page.wait_for_selector('.nsx-panel[data-theme="dark"]')
         lab.wait(f"(light) => ({colours})().every((c) => !light.includes(c))", light)
-        lab.panel.screenshot(path=shots / "dark.png")
+        shots(lab.panel.screenshot, "dark.png")
         for colour in lab.js(colours):  # legible: bright on dark
             red, green, blue = [float(v) for v in colour[colour.index("(") + 1 : -1].split(",")[:3]]
             assert 0.3 * red + 0.59 * green + 0.11 * blue > 140

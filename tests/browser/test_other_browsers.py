@@ -55,14 +55,14 @@ def test_a_static_twin_opens_from_disk_and_its_slider_moves_the_picture(other, t
     height(other, 0.6)
     assert other.js("document.querySelector('.nsx-status').dataset.level") == "ok"
     assert other.errors == []
-    other.shot(shots / f"{other.name}_twin.png")
+    shots(other.shot, f"{other.name}_twin.png")
 
 
 def test_the_first_screen_of_the_tour(other, address, shots):
     other.open(address)
     other.wait(DRAWN, 60)
     other.wait("document.querySelectorAll('.nsx-g-picture[data-drawn]').length >= 8")
-    other.shot(shots / f"{other.name}_tour.png")
+    shots(other.shot, f"{other.name}_tour.png")
     other.js("document.querySelector('.nsx-panel').scrollIntoView() ?? true")
     assert other.js("document.querySelector('.nsx-panel .nsx-title strong').textContent") == (
         "Bouncing ball"
@@ -81,5 +81,5 @@ def test_the_first_screen_of_the_tour(other, address, shots):
     other.wait(f"JSON.stringify({CURVE}) !== nsxBefore")
     assert 0 < e - other.js(VALUE) < 0.06
     assert other.js(f"{CURVE}[1][0]") == 1
-    other.shot(shots / f"{other.name}_panel.png")
+    shots(other.shot, f"{other.name}_panel.png")
     assert other.errors == []

@@ -40,7 +40,7 @@ def test_a_page_without_code_is_alive(page, chromium, shots):
         lab.slider("rho.y0").press("ArrowRight")
     assert lab.state() != before
     assert lab.curve("y")[0] == pytest.approx(1.02, rel=1e-6)
-    lab.panel.screenshot(path=shots / "voila.png")
+    shots(lab.panel.screenshot, "voila.png")
     assert lab.problems == []
     context.close()
 

@@ -17,12 +17,18 @@ from explorer.panels.live import LivePanel, source, style
 
 ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
-STUB = """
+# what tests read and set; kept apart because a page may serve one test after another
+STATE = """
 window.__nonsmoothExplorerHinted = true; // the hints of a first visit have a test of their own
 window.outside = [];            // keys that escaped from the panel
 window.sent = [];               // messages of the browser
 window.flying = 0; window.peak = 0; window.slow = 0; window.delay = 0; window.mute = false;
 window.held = null;             // or what lets each answer go that is kept back
+"""
+
+STUB = (
+    STATE
+    + """
 document.addEventListener("keydown", (event) => window.outside.push(event.key));
 const listeners = new Set();
 window.listeners = listeners;
@@ -49,6 +55,7 @@ window.model = {
   },
 };
 """
+)
 
 
 def encoded(messages):
@@ -82,8 +89,10 @@ class Stage:
         return messages
 
     def open(self, background="#fff"):
-        css = f"<style>body{{margin:12px;background:{background}}}{style(*self.panel.front[1:])}</style>"
-        self.page.set_content(f"<!doctype html><html><body>{css}<div id=host></div></body></html>")
+        self.page.set_content(
+            "<!doctype html><html><body><style></style><div id=host></div></body></html>"
+        )
+        self.paper(background)
         self.page.evaluate(STUB)
         self.page.evaluate(
             """async (code) => {
@@ -94,6 +103,11 @@ class Stage:
             source(self.panel.front[0]),
         )
         return self.first_picture()
+
+    def paper(self, background):
+        """Set the style sheet of the page, with a colour of its ground."""
+        css = f"body{{margin:12px;background:{background}}}{style(*self.panel.front[1:])}"
+        self.js("(css) => { document.querySelector('body > style').textContent = css; }", css)
 
     def first_picture(self):
         self.page.wait_for_selector('.nsx-panel:not([data-frames="0"])', timeout=20000)

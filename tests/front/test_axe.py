@@ -12,7 +12,7 @@ from explorer.panels.session_panel import panels
 
 sys.path.insert(0, str(Path(__file__).parent))
 from shots import JUPYTER_DARK
-from stage import Stage, chromium
+from stages import shown
 from test_gallery_front import GalleryStage
 
 pytestmark = pytest.mark.browser
@@ -29,21 +29,21 @@ MODELS = ["rough_block", "thermostat", "column"]
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with chromium() as one:
-        yield one
+def stage():
+    with shown(SessionAnswer(Session("bouncing_ball"))) as stage:
+        stage.js(browsers.axe())
+        yield stage
+        assert stage.errors == []
 
 
-@pytest.fixture(scope="module")
-def stage(browser):
-    page = browser.new_page(viewport={"width": 1280, "height": 720})
-    stage = Stage(page, SessionAnswer(Session("bouncing_ball"))).open()
-    page.evaluate(browsers.axe())
-    yield stage
-    assert stage.errors == []
+@pytest.fixture
+def gallery():
+    with shown(None, GalleryStage) as gallery:
+        gallery.js(browsers.axe())
+        yield gallery
 
 
-def shown(stage, answer):
+def showing(stage, answer):
     stage.show(answer)
     stage.page.wait_for_selector(".nsx-plot .ytitle")
     stage.page.wait_for_timeout(300)  # tables follow the picture
@@ -51,19 +51,19 @@ def shown(stage, answer):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_model_has_no_fault(stage, model):
-    shown(stage, SessionAnswer(Session(model)))
+    showing(stage, SessionAnswer(Session(model)))
     assert stage.js(FAULTS) == []
 
 
 @pytest.mark.parametrize("kind", sorted({*panels} - {"explore", "gallery"}))
 def test_a_panel_has_no_fault(stage, kind):
-    shown(stage, panels[kind].opens()._showing())
+    showing(stage, panels[kind].opens()._showing())
     assert stage.js(FAULTS) == []
 
 
 def test_menus_lectures_refusals_and_the_dark_theme_have_no_fault(stage):
     page = stage.page
-    shown(stage, SessionAnswer(Session("bouncing_ball")))
+    showing(stage, SessionAnswer(Session("bouncing_ball")))
     page.click(".nsx-menu:has([data-action=copy_code]) summary")
     assert stage.js(FAULTS) == []
     page.keyboard.press("Escape")
@@ -83,7 +83,7 @@ def test_menus_lectures_refusals_and_the_dark_theme_have_no_fault(stage):
 
 def test_dialogs_have_no_fault(stage):
     page = stage.page
-    shown(stage, SessionAnswer(Session("bouncing_ball")))
+    showing(stage, SessionAnswer(Session("bouncing_ball")))
     page.click("[data-action=words]")
     assert stage.js(FAULTS) == []
     page.keyboard.press("Escape")
@@ -100,10 +100,8 @@ def test_dialogs_have_no_fault(stage):
     page.keyboard.press("Escape")
 
 
-def test_the_gallery_has_no_fault(browser):
-    page = browser.new_page(viewport={"width": 1280, "height": 720})
-    gallery = GalleryStage(page, None).open()
-    page.evaluate(browsers.axe())
+def test_the_gallery_has_no_fault(gallery):
+    page = gallery.page
     assert gallery.js(FAULTS) == []
     page.get_by_text("My presets").click()
     assert gallery.js(FAULTS) == []
@@ -116,11 +114,10 @@ def test_the_gallery_has_no_fault(browser):
     page.wait_for_selector(".nsx-gallery dialog")
     assert gallery.js(FAULTS) == []
     assert gallery.errors == []
-    page.close()
 
 
 def test_numbers_on_shades_are_readable_in_the_dark(stage):
-    shown(stage, panels["sensitivity"](Session("bouncing_ball"))._answer)
+    showing(stage, panels["sensitivity"](Session("bouncing_ball"))._answer)
     stage.js(JUPYTER_DARK)
     stage.page.wait_for_selector(".nsx-panel[data-theme=dark]")
     assert stage.page.locator(".nsx-heat td[data-shade*='85%']").count()
@@ -129,7 +126,7 @@ def test_numbers_on_shades_are_readable_in_the_dark(stage):
 
 def test_everything_is_reached_by_tab_and_its_focus_is_seen(stage):
     page = stage.page
-    shown(stage, SessionAnswer(Session("rough_block")))
+    showing(stage, SessionAnswer(Session("rough_block")))
     page.evaluate("document.activeElement.blur()")
     reached, hidden = set(), []
     for _ in range(90):
@@ -151,7 +148,7 @@ def test_everything_is_reached_by_tab_and_its_focus_is_seen(stage):
 
 
 def test_what_a_screen_reader_says_has_names_and_values(stage):
-    shown(stage, SessionAnswer(Session("bouncing_ball")))
+    showing(stage, SessionAnswer(Session("bouncing_ball")))
     session = stage.page.context.new_cdp_session(stage.page)
     tree = session.send("Accessibility.getFullAXTree")["nodes"]
     said = [

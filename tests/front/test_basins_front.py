@@ -11,7 +11,7 @@ from explorer.panels.basins import _Answer
 from explorer.panels.basins.state import BasinsSession
 
 sys.path.insert(0, str(Path(__file__).parent))
-from stage import Stage, chromium
+from stages import shown
 
 pytestmark = pytest.mark.browser
 
@@ -24,13 +24,11 @@ class Few(BasinsSession):
 
 @pytest.fixture(scope="module")
 def stage():
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 720})
-        answer = _Answer(Few("impact_oscillator", omega=2.6, s=0, right=-0.5))
-        answer.live = True
-        shown = Stage(page, answer).open()
-        yield shown
-        assert shown.errors == []
+    answer = _Answer(Few("impact_oscillator", omega=2.6, s=0, right=-0.5))
+    answer.live = True
+    with shown(answer) as stage:
+        yield stage
+        assert stage.errors == []
         answer.session.leave()
 
 

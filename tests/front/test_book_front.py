@@ -1,9 +1,9 @@
 """Pages of the book in Chromium: from files, without a network, without an error."""
 
 import pytest
+import stages
 from book_pages import GROUNDS, WIDTHS, look, opened, settle, theme
 from small_book import small_book
-from stage import chromium
 
 pytestmark = pytest.mark.browser
 
@@ -21,8 +21,8 @@ def book(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def context():
-    with chromium() as browser:
-        yield browser.new_context(viewport={"width": 1280, "height": 800}, offline=True)
+    with stages.context(height=800, offline=True) as one:
+        yield one
 
 
 def test_every_page_opens_without_an_error_and_with_its_words_apart(context, book):

@@ -10,7 +10,7 @@ from explorer.panels import Session
 from explorer.panels.answer import SessionAnswer
 
 sys.path.insert(0, str(Path(__file__).parent))
-from stage import Stage, chromium
+from stages import shown
 
 pytestmark = pytest.mark.browser
 FRAMES = "() => document.querySelector('.nsx-panel').dataset.frames"
@@ -26,9 +26,7 @@ MOVED = {
 
 @pytest.fixture(scope="module")
 def shared():
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 720})
-        stage = Stage(page, SessionAnswer(Session("bouncing_ball"))).open()
+    with shown(SessionAnswer(Session("bouncing_ball"))) as stage:
         stage.js("""() => { window.copied = [];
           document.execCommand = () => { copied.push(document.activeElement.value); return true; }; }""")
         yield stage

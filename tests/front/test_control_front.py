@@ -11,7 +11,7 @@ from explorer.panels import panels
 from explorer.panels.control.state import ControlSession
 
 sys.path.insert(0, str(Path(__file__).parent))
-from stage import Stage, chromium
+from stages import shown
 
 pytestmark = pytest.mark.browser
 PLAN = """() => [...document.querySelector(".nsx-plot")._fullData.find((t) => t.name === "x").y]"""
@@ -25,9 +25,8 @@ def stage():
         bounds={"v": (-5, 5)},
     )  # fmt: skip
     answer = panels["control"].answers(ControlSession(ex.optimize(task, progress=False)))
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 720})
-        yield Stage(page, answer).open()
+    with shown(answer) as stage:
+        yield stage
 
 
 def test_the_start_and_the_goal_are_dragged_in_the_plot_and_by_slider(stage):

@@ -12,22 +12,15 @@ from explorer.panels.answer import SessionAnswer
 
 sys.path.insert(0, str(Path(__file__).parent))
 from shots import JUPYTER_DARK
-from stage import Stage, chromium
+from stages import shown
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with chromium() as one:
-        yield one
-
-
-@pytest.fixture(scope="module")
-def shared(browser):
-    page = browser.new_page(viewport={"width": 1280, "height": 720})
-    yield Stage(page, SessionAnswer(Session("bouncing_ball"))).open()
-    page.close()
+def shared():
+    with shown(SessionAnswer(Session("bouncing_ball"))) as stage:
+        yield stage
 
 
 @pytest.fixture
@@ -96,23 +89,21 @@ def test_the_status_says_what_the_picture_shows(stage):
     )
 
 
-def test_a_long_refusal_is_read_to_its_end(browser):
-    page = browser.new_page(viewport={"width": 1280, "height": 720})
-    stage = Stage(page, SessionAnswer(Session("falling_rod"))).open()
-    stage.page.select_option(".nsx-presets", label="paradox")
-    stage.drawn()
-    for scheme in ("EventDriven", "MoreauJean"):
-        stage.page.select_option("select[data-key=scheme]", label=scheme)
+def test_a_long_refusal_is_read_to_its_end():
+    with shown(SessionAnswer(Session("falling_rod"))) as stage:
+        stage.page.select_option(".nsx-presets", label="paradox")
         stage.drawn()
-        refused = level(stage) == "error"
-        assert refused == (scheme == "EventDriven")
-        assert said(stage).startswith("Showing MoreauJean") == refused
-        assert stage.page.locator(".nsx-stale").count() == refused
-        room = stage.js("""() => { const s = document.querySelector(".nsx-status");
-          return [s.scrollHeight - s.clientHeight, s.scrollWidth - s.clientWidth]; }""")
-        assert room == [0, 0]
-    assert stage.errors == []
-    page.close()
+        for scheme in ("EventDriven", "MoreauJean"):
+            stage.page.select_option("select[data-key=scheme]", label=scheme)
+            stage.drawn()
+            refused = level(stage) == "error"
+            assert refused == (scheme == "EventDriven")
+            assert said(stage).startswith("Showing MoreauJean") == refused
+            assert stage.page.locator(".nsx-stale").count() == refused
+            room = stage.js("""() => { const s = document.querySelector(".nsx-status");
+              return [s.scrollHeight - s.clientHeight, s.scrollWidth - s.clientWidth]; }""")
+            assert room == [0, 0]
+        assert stage.errors == []
 
 
 MODELS = ["diode_bridge", "slider_crank", "buck_converter", "woodpecker", "slip", "rough_block",
@@ -317,22 +308,21 @@ def test_every_event_is_reached_and_a_head_orders_them_all(stage):
 
 
 @pytest.mark.parametrize("model", ["buck converter", "woodpecker"])
-def test_on_a_phone_nothing_lies_over_another_thing(browser, model):
-    page = browser.new_page(viewport={"width": 390, "height": 844})
-    stage = Stage(page, SessionAnswer(Session(model.replace(" ", "_")))).open()
-    page.wait_for_function("() => document.querySelector('.nsewdrag')")
-    boxes = stage.js("""() => [".nsx-plots", ".nsx-clock", ".nsx-controls", ".nsx-table",
-        ".nsx-table-foot", ".nsx-status"].map((one) => document.querySelector(one))
-        .map((n) => { const b = n.getBoundingClientRect(); return [b.top, b.bottom, b.right]; })""")
-    assert all(bottom - top > 20 for top, bottom, _ in boxes)
-    assert all(right <= 391 for *_, right in boxes)
-    ends = sorted((top, bottom) for top, bottom, _ in boxes)
-    assert all(bottom <= top + 1 for (_, bottom), (top, _) in itertools.pairwise(ends))
-    plots = stage.js("""() => [...document.querySelectorAll(".nsewdrag")].map((n) => {
-        const b = n.getBoundingClientRect(); return [b.top, b.bottom, b.width]; })""")
-    assert all(wide > 220 for *_, wide in plots)
-    assert stage.errors == []
-    page.close()
+def test_on_a_phone_nothing_lies_over_another_thing(model):
+    answer = SessionAnswer(Session(model.replace(" ", "_")))
+    with shown(answer, width=390, height=844) as stage:
+        stage.page.wait_for_function("() => document.querySelector('.nsewdrag')")
+        boxes = stage.js("""() => [".nsx-plots", ".nsx-clock", ".nsx-controls", ".nsx-table",
+            ".nsx-table-foot", ".nsx-status"].map((one) => document.querySelector(one))
+            .map((n) => { const b = n.getBoundingClientRect(); return [b.top, b.bottom, b.right]; })""")
+        assert all(bottom - top > 20 for top, bottom, _ in boxes)
+        assert all(right <= 391 for *_, right in boxes)
+        ends = sorted((top, bottom) for top, bottom, _ in boxes)
+        assert all(bottom <= top + 1 for (_, bottom), (top, _) in itertools.pairwise(ends))
+        plots = stage.js("""() => [...document.querySelectorAll(".nsewdrag")].map((n) => {
+            const b = n.getBoundingClientRect(); return [b.top, b.bottom, b.width]; })""")
+        assert all(wide > 220 for *_, wide in plots)
+        assert stage.errors == []
 
 
 CANVAS = "() => document.querySelector('.nsx-mechanism').toDataURL()"
@@ -347,38 +337,34 @@ def seek(stage, time):
         r.dispatchEvent(new Event("input")); }""", time)  # fmt: skip
 
 
-def test_forces_impulses_velocities_and_trails_are_switched_on_and_off(browser):
-    page = browser.new_page(viewport={"width": 1280, "height": 720})
-    stage = Stage(page, SessionAnswer(Session("thrown_ball"))).open()
-    run = stage.answer.session.solution
-    hit = next(e.t for e in run.events if e.kind == "impact")
-    after = 0.999 * run.t[-1]  # it lies
-    shown = {"Forces": True, "Impacts": True, "Velocity": False, "Trail": False}
-    for name, on in shown.items():
-        button = layer(stage, name)
-        assert button.get_attribute("aria-pressed") == str(on).lower()
-        seek(stage, after if name == "Forces" else hit + 1e-3)
-        before = stage.js(CANVAS)
-        button.focus()
-        page.keyboard.press("Enter")
-        assert button.get_attribute("aria-pressed") == str(not on).lower()
-        assert stage.js(CANVAS) != before, name
-        button.click()
-        assert stage.js(CANVAS) == before, name
-    assert stage.errors == []
-    page.close()
+def test_forces_impulses_velocities_and_trails_are_switched_on_and_off():
+    with shown(SessionAnswer(Session("thrown_ball"))) as stage:
+        run = stage.answer.session.solution
+        hit = next(e.t for e in run.events if e.kind == "impact")
+        after = 0.999 * run.t[-1]  # it lies
+        layers = {"Forces": True, "Impacts": True, "Velocity": False, "Trail": False}
+        for name, on in layers.items():
+            button = layer(stage, name)
+            assert button.get_attribute("aria-pressed") == str(on).lower()
+            seek(stage, after if name == "Forces" else hit + 1e-3)
+            before = stage.js(CANVAS)
+            button.focus()
+            stage.page.keyboard.press("Enter")
+            assert button.get_attribute("aria-pressed") == str(not on).lower()
+            assert stage.js(CANVAS) != before, name
+            button.click()
+            assert stage.js(CANVAS) == before, name
+        assert stage.errors == []
 
 
-def test_what_has_no_contact_offers_no_forces(browser):
-    page = browser.new_page(viewport={"width": 1280, "height": 720})
-    stage = Stage(page, SessionAnswer(Session("duffing"))).open()
-    assert [layer(stage, k).is_visible() for k in ("Forces", "Impacts", "Trail")] == [
-        False,
-        False,
-        True,
-    ]
-    assert stage.errors == []
-    page.close()
+def test_what_has_no_contact_offers_no_forces():
+    with shown(SessionAnswer(Session("duffing"))) as stage:
+        assert [layer(stage, k).is_visible() for k in ("Forces", "Impacts", "Trail")] == [
+            False,
+            False,
+            True,
+        ]
+        assert stage.errors == []
 
 
 def test_the_mechanism_is_resized_by_drag_and_by_key(stage):

@@ -15,21 +15,14 @@ from explorer.panels.live import LivePanel, pack, plotly_bundle
 
 sys.path.insert(0, str(Path(__file__).parent))
 from fake import Ball, bounce
-from stage import Stage, chromium
+from stages import shown
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with chromium() as one:
-        yield one
-
-
-@pytest.fixture(scope="module")
-def shared(browser):
+def shared():
     """One page for all tests that put it back as they found it."""
-    stage = Stage(browser.new_page(viewport={"width": 1280, "height": 720}), Ball())
-    yield stage.open()
-    stage.page.close()
+    with shown(Ball()) as stage:
+        yield stage
 
 
 @pytest.fixture
@@ -202,29 +195,27 @@ def test_a_refused_number_stays_and_the_knob_does_not_move(stage, typed):
 
 
 @pytest.mark.browser
-def test_a_refused_number_of_a_session_stays_with_its_sentence(browser):
+def test_a_refused_number_of_a_session_stays_with_its_sentence():
     """Of a real session too, in whose schema the slider does not reach for it; in a second view."""
     from explorer.panels.answer import SessionAnswer
     from explorer.panels.session import Session
 
     answer = SessionAnswer(Session("block_on_slope"))
     for typed, word in (("-0.4", "mu = -0.4"), ("1e400", "not '1e400'")):
-        stage = Stage(browser.new_page(), answer).open()
-        mu, knob = field(stage, "rho\\.mu"), slider(stage, "rho\\.mu")
-        ends = "(one) => [one.min, one.max, one.value]"
-        before = knob.evaluate(ends)
-        mu.fill(typed)
-        mu.press("Enter")
-        stage.drawn()
-        assert mu.input_value() == typed
-        assert word in stage.page.locator(".nsx-note:visible").text_content()
-        assert knob.evaluate(ends) == before
-        assert stage.errors == []
-        stage.page.close()
-        other = Stage(browser.new_page(), answer).open()
-        assert field(other, "rho\\.mu").input_value().replace("\u2212", "-") == typed
-        assert slider(other, "rho\\.mu").evaluate(ends) == before
-        other.page.close()
+        with shown(answer) as stage:
+            mu, knob = field(stage, "rho\\.mu"), slider(stage, "rho\\.mu")
+            ends = "(one) => [one.min, one.max, one.value]"
+            before = knob.evaluate(ends)
+            mu.fill(typed)
+            mu.press("Enter")
+            stage.drawn()
+            assert mu.input_value() == typed
+            assert word in stage.page.locator(".nsx-note:visible").text_content()
+            assert knob.evaluate(ends) == before
+            assert stage.errors == []
+        with shown(answer) as other:
+            assert field(other, "rho\\.mu").input_value().replace("\u2212", "-") == typed
+            assert slider(other, "rho\\.mu").evaluate(ends) == before
 
 
 @pytest.mark.browser

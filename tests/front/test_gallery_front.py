@@ -12,7 +12,8 @@ from explorer.panels.gallery import GalleryPanel
 
 sys.path.insert(0, str(Path(__file__).parent))
 from shots import JUPYTER_DARK
-from stage import Stage, chromium
+from stage import Stage
+from stages import context, shown
 
 pytestmark = pytest.mark.browser
 CARD = '.nsx-g-card[data-model="{}"]'
@@ -49,20 +50,13 @@ class GalleryStage(Stage):
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with chromium() as one:
-        yield one
+def wide():
+    with shown(None, GalleryStage) as wide:
+        yield wide
 
 
-@pytest.fixture(scope="module")
-def wide(browser):
-    page = browser.new_page(viewport={"width": 1280, "height": 720})
-    yield GalleryStage(page, None).open()
-    page.close()
-
-
-@pytest.fixture
-def shown(wide):
+@pytest.fixture(name="shown")
+def usual(wide):
     """One page for all that does not depend on its size, as it was when it opened."""
     yield wide
     wide.js("""() => { delete globalThis.__nonsmoothExplorerKept;
@@ -109,27 +103,24 @@ def test_a_picture_moves_as_long_as_it_is_looked_at(shown):
     assert shown.js("() => document.querySelectorAll('[data-plays]').length") == 1
 
 
-def test_a_picture_moves_on_touch_and_not_for_who_wants_no_motion(browser):
+def test_a_picture_moves_on_touch_and_not_for_who_wants_no_motion():
     card = CARD.format("bouncing_ball")
     for motion, moves in (("no-preference", True), ("reduce", False)):
-        context = browser.new_context(
-            viewport={"width": 390, "height": 844}, has_touch=True, reduced_motion=motion
-        )
-        one = GalleryStage(context.new_page(), None).open()
-        one.page.wait_for_selector(f"{card} [data-drawn]")
-        one.js(
-            "(card) => document.querySelector(card).addEventListener('pointerenter', () => { window.felt = true; })",
-            card,
-        )
-        one.page.locator(card).scroll_into_view_if_needed()
-        box = one.page.locator(card).bounding_box()
-        finger = {"x": box["x"] + 60, "y": box["y"] + 60}
-        context.new_cdp_session(one.page).send(
-            "Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [finger]}
-        )
-        one.page.wait_for_function("() => window.felt")
-        assert one.js(f"() => Boolean(document.querySelector('{card} [data-plays]'))") == moves
-        context.close()
+        with context(width=390, height=844, has_touch=True, reduced_motion=motion) as room:
+            one = GalleryStage(room.new_page(), None).open()
+            one.page.wait_for_selector(f"{card} [data-drawn]")
+            one.js(
+                "(card) => document.querySelector(card).addEventListener('pointerenter', () => { window.felt = true; })",
+                card,
+            )
+            one.page.locator(card).scroll_into_view_if_needed()
+            box = one.page.locator(card).bounding_box()
+            finger = {"x": box["x"] + 60, "y": box["y"] + 60}
+            room.new_cdp_session(one.page).send(
+                "Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [finger]}
+            )
+            one.page.wait_for_function("() => window.felt")
+            assert one.js(f"() => Boolean(document.querySelector('{card} [data-plays]'))") == moves
 
 
 def test_a_search_and_a_group_leave_what_fits(shown):
@@ -241,9 +232,12 @@ def test_own_presets_go_to_a_file_and_come_from_one(shown, tmp_path):
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
-def test_nothing_overlaps_in_light_and_dark(browser, width, height):
-    page = browser.new_page(viewport={"width": width, "height": height})
-    one = GalleryStage(page, None).open()
+def test_nothing_overlaps_in_light_and_dark(width, height):
+    with shown(None, GalleryStage, width=width, height=height) as one:
+        nothing_overlaps(one, width)
+
+
+def nothing_overlaps(one, width):
     crowded = """() => { const found = [];
         const box = (node) => node.getBoundingClientRect();
         const texts = [...document.querySelectorAll(".nsx-g-head > *, .nsx-g-groups > *, " +
@@ -264,11 +258,10 @@ def test_nothing_overlaps_in_light_and_dark(browser, width, height):
     assert count > 20
     light = one.js("() => getComputedStyle(document.querySelector('.nsx-gallery')).backgroundColor")
     one.js(JUPYTER_DARK)
-    page.wait_for_selector(".nsx-gallery[data-theme=dark]")
+    one.page.wait_for_selector(".nsx-gallery[data-theme=dark]")
     dark = one.js("() => getComputedStyle(document.querySelector('.nsx-gallery')).backgroundColor")
     assert (light, dark) == ("rgb(255, 255, 255)", "rgb(17, 17, 17)")
     assert one.errors == []
-    page.close()
 
 
 def test_who_cannot_see_is_told_the_same(shown):

@@ -11,17 +11,17 @@ from explorer.panels import Session, panels
 from explorer.panels.answer import SessionAnswer
 
 sys.path.insert(0, str(Path(__file__).parent))
-from stage import Stage, chromium, encoded
+from stage import Stage, encoded
+from stages import context, shown
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
 def shared():
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 720}, has_touch=True)
+    with context(has_touch=True) as one:
         session = Session("pushed_block", **{"u.u": [-2.0] * 5})
-        stage = Stage(page, SessionAnswer(session)).open()
+        stage = Stage(one.new_page(), SessionAnswer(session)).open()
         yield stage
         assert stage.errors == []
 
@@ -48,7 +48,7 @@ def centre(stage, key):
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-def test_a_level_follows_the_mouse_and_a_stroke_sets_those_that_it_passes(stage, tmp_path):
+def test_a_level_follows_the_mouse_and_a_stroke_sets_those_that_it_passes(stage):
     x, y = centre(stage, "u.u.1")
     last, _ = centre(stage, "u.u.4")
     run = stage.answer.session.solution
@@ -123,7 +123,7 @@ def dot(stage, kind):
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-def test_a_start_is_dragged_over_time_and_in_the_phase_portrait(oscillator, tmp_path):
+def test_a_start_is_dragged_over_time_and_in_the_phase_portrait(oscillator):
     stage, session = oscillator, oscillator.answer.session
     (x0,), (v0,) = session.start()["q0"], session.start()["v0"]
     x, y = dot(stage, ".nsx-upright")
@@ -152,7 +152,6 @@ def test_a_start_is_dragged_over_time_and_in_the_phase_portrait(oscillator, tmp_
     assert session.start()["q0"] == [x1]
     session.undo()
     assert session.start()["q0"] == [x0]
-    stage.page.screenshot(path=tmp_path / "starts.png")
 
 
 def test_a_start_moves_by_arrow_keys(oscillator):
@@ -169,16 +168,14 @@ def test_a_start_moves_by_arrow_keys(oscillator):
     assert plane.get_attribute("aria-valuetext").count(",") == 1
 
 
-def test_a_start_is_the_number_of_its_slider_and_not_what_16_bits_leave_of_it(shared):
+def test_a_start_is_the_number_of_its_slider_and_not_what_16_bits_leave_of_it():
     """A long picture is sent in 65534 parts of its range: a start at rest was read as 2e-5 m/s."""
-    page = shared.page.context.browser.new_page(viewport={"width": 1280, "height": 720})
-    stage = Stage(page, panels["two_starts"].opens("impact_oscillator")._answer).open()
-    said = "() => document.querySelector('.nsx-handle[data-key=\"v0.x\"]').getAttribute('aria-valuenow')"
-    assert stage.js(said) == "0"
-    slider = page.locator('input[type=text][data-key="v0.x"]')
-    slider.fill("2e-5")
-    slider.press("Enter")
-    stage.until(lambda: stage.answer.session.start()["v0"] == [2e-5])
-    assert stage.js(said) == "0.00002"  # as ARIA takes numbers
-    assert stage.errors == []
-    page.close()
+    with shown(panels["two_starts"].opens("impact_oscillator")._answer) as stage:
+        said = "() => document.querySelector('.nsx-handle[data-key=\"v0.x\"]').getAttribute('aria-valuenow')"
+        assert stage.js(said) == "0"
+        slider = stage.page.locator('input[type=text][data-key="v0.x"]')
+        slider.fill("2e-5")
+        slider.press("Enter")
+        stage.until(lambda: stage.answer.session.start()["v0"] == [2e-5])
+        assert stage.js(said) == "0.00002"  # as ARIA takes numbers
+        assert stage.errors == []

@@ -16,7 +16,7 @@ from explorer.views.events import blows, event_table
 
 sys.path.insert(0, str(Path(__file__).parent))
 from shots import JUPYTER_DARK
-from stage import Stage, chromium
+from stages import shown
 
 FRONT = Path(__file__).parents[2] / "explorer" / "panels" / "front"
 WORDS = json.loads((FRONT / "words.json").read_text("utf-8"))
@@ -60,16 +60,9 @@ def test_the_loudness_is_that_of_the_largest_impulse_at_each_time():
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with chromium() as one:
-        yield one
-
-
-@pytest.fixture(scope="module")
-def shared(browser):
-    page = browser.new_page(viewport={"width": 1280, "height": 720})
-    yield Stage(page, SessionAnswer(Session("bouncing_ball"))).open()
-    page.close()
+def shared():
+    with shown(SessionAnswer(Session("bouncing_ball"))) as stage:
+        yield stage
 
 
 @pytest.fixture
@@ -283,7 +276,7 @@ def test_impacts_are_heard_and_said_while_the_run_plays(stage):
 def test_numbers_have_the_prefix_of_their_unit_but_are_sent_plain(stage):
     field = stage.page.locator("input[type=text][data-key='knob.h']")
     unit = stage.page.locator(".nsx-control:has([data-key='knob.h']) .nsx-unit")
-    for typed, sent, shown in (("0.0032", 0.0032, "3.2 ms"), ("4 ms", 0.004, "4 ms"), ("500 µ", 0.0005, "500 µs"),
+    for typed, sent, text in (("0.0032", 0.0032, "3.2 ms"), ("4 ms", 0.004, "4 ms"), ("500 µ", 0.0005, "500 µs"),
                                ("0.02 s", 0.02, "0.02")):  # fmt: skip
         field.fill(typed)
         field.press("Enter")
@@ -292,7 +285,7 @@ def test_numbers_have_the_prefix_of_their_unit_but_are_sent_plain(stage):
         assert float(field.input_value()) == sent  # plain while it is edited
         assert unit.evaluate("(one) => getComputedStyle(one).visibility") == "visible"
         field.blur()
-        assert field.input_value() == shown
+        assert field.input_value() == text
     field.fill("3 m")  # neither milli nor metres
     field.press("Enter")
     stage.drawn()

@@ -10,7 +10,9 @@ import pytest
 from explorer.panels import Session, panels
 
 sys.path.insert(0, str(Path(__file__).parent))
-from stage import Stage, chromium
+from stages import shown
+
+pytestmark = pytest.mark.browser
 
 OVERLAPS = """() => {
   const plot = document.querySelector(".nsx-plot"), found = [];
@@ -42,40 +44,29 @@ MODELS = ("column", "compass_gait", "coulomb_oscillator", "diode_bridge", "disc_
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with chromium() as one:
-        yield one
-
-
-@pytest.fixture(scope="module")
-def seen(browser):
+def seen():
     """Overlaps in a panel. A window of 1280 has 1140 px for it, beside JupyterLab's own bars."""
-    page = browser.new_page(viewport={"width": 1140, "height": 720})
-    stage = Stage(page, panels["explore"](Session("bouncing_ball"))._answer).open()
+    with shown(panels["explore"](Session("bouncing_ball"))._answer, width=1140) as stage:
 
-    def found(answer):
-        stage.show(answer)
-        page.wait_for_function("() => document.querySelector('.nsewdrag')")
-        assert stage.errors == []
-        return stage.js(OVERLAPS)
+        def found(answer):
+            stage.show(answer)
+            stage.page.wait_for_function("() => document.querySelector('.nsewdrag')")
+            assert stage.errors == []
+            return stage.js(OVERLAPS)
 
-    yield found
-    page.close()
+        yield found
 
 
-@pytest.mark.browser
 @pytest.mark.parametrize("name", MODELS)
 def test_no_text_lies_over_another_or_over_a_plot(seen, name):
     assert seen(panels["explore"](Session(name))._answer) == []
 
 
-@pytest.mark.browser
 @pytest.mark.parametrize("name", ["woodpecker", "relay_feedback", "bouncing_ball"])
 def test_nor_in_the_sensitivity_panel(seen, name):
     assert seen(panels["sensitivity"](Session(name))._answer) == []
 
 
-@pytest.mark.browser
 @pytest.mark.parametrize(("name", "wrt"), [("bouncing_ball", "g"), ("irma", "k1")])
 def test_nor_where_units_are_long(seen, name, wrt):
     panel = panels["sensitivity"](Session(name))
@@ -83,7 +74,6 @@ def test_nor_where_units_are_long(seen, name, wrt):
     assert seen(panel._answer) == []
 
 
-@pytest.mark.browser
 @pytest.mark.parametrize("name", ["chua", "irma"])
 def test_nor_above_the_orders(seen, name):
     assert seen(panels["order"](Session(name))._answer) == []
@@ -98,29 +88,25 @@ LIGHTNESS = """(colours) => {
     return [r, g, b]; }); }"""
 
 
-@pytest.mark.browser
-def test_on_a_dark_ground_names_are_legible_and_curves_are_told_apart(browser):
-    page = browser.new_page(viewport={"width": 1140, "height": 720}, color_scheme="dark")
-    stage = Stage(page, panels["explore"](Session("relay_feedback", "EulerMoreau"))._answer)
-    stage.open("#111")
-    names = stage.js("""() => [...document.querySelectorAll(".nsx-plot text")]
-      .filter((t) => /^relay [<=>]/.test(t.textContent)).map((t) => getComputedStyle(t).fill)""")
-    assert len(names) == 3
-    weights = np.array([0.2126, 0.7152, 0.0722])
-    ground = (np.array(stage.js(LIGHTNESS, ["#111"])) @ weights).item()
-    for light in np.array(stage.js(LIGHTNESS, names)) @ weights:
-        assert (light + 0.05) / (ground + 0.05) >= 4.5
-    page.close()
-    page = browser.new_page(viewport={"width": 1140, "height": 720}, color_scheme="dark")
-    stage = Stage(page, panels["explore"](Session("newtons_cradle"))._answer).open("#111")
-    drawn = stage.js("""() => [...new Set(document.querySelector(".nsx-plot")._fullData
-      .map((t) => t.line?.color).filter((c) => /^#/.test(c)))]""")
-    rings = stage.js("""() => [...document.querySelectorAll(".nsx-start")].map((one) =>
-      one.style.getPropertyValue("--nsx-own"))""")
-    assert rings
-    assert {one.lower() for one in rings} <= {one.lower() for one in drawn}
-    found = np.array(stage.js(LIGHTNESS, drawn))
-    page.close()
+def test_on_a_dark_ground_names_are_legible_and_curves_are_told_apart():
+    dark = {"width": 1140, "background": "#111", "dark": True}
+    answer = panels["explore"](Session("relay_feedback", "EulerMoreau"))._answer
+    with shown(answer, **dark) as stage:
+        names = stage.js("""() => [...document.querySelectorAll(".nsx-plot text")]
+          .filter((t) => /^relay [<=>]/.test(t.textContent)).map((t) => getComputedStyle(t).fill)""")
+        assert len(names) == 3
+        weights = np.array([0.2126, 0.7152, 0.0722])
+        ground = (np.array(stage.js(LIGHTNESS, ["#111"])) @ weights).item()
+        for light in np.array(stage.js(LIGHTNESS, names)) @ weights:
+            assert (light + 0.05) / (ground + 0.05) >= 4.5
+    with shown(panels["explore"](Session("newtons_cradle"))._answer, **dark) as stage:
+        drawn = stage.js("""() => [...new Set(document.querySelector(".nsx-plot")._fullData
+          .map((t) => t.line?.color).filter((c) => /^#/.test(c)))]""")
+        rings = stage.js("""() => [...document.querySelectorAll(".nsx-start")].map((one) =>
+          one.style.getPropertyValue("--nsx-own"))""")
+        assert rings
+        assert {one.lower() for one in rings} <= {one.lower() for one in drawn}
+        found = np.array(stage.js(LIGHTNESS, drawn))
     assert len(found) >= 5
     for seen in (np.eye(3), PROTANOPE, DEUTERANOPE):
         colours = [lab(seen @ colour) for colour in found]
@@ -151,30 +137,26 @@ WRITTEN = """() => { const write = CanvasRenderingContext2D.prototype.fillText;
 
 
 @pytest.mark.parametrize(("model", "word"), [("juggling", "wanted"), ("diode_bridge", "R")])
-def test_a_text_beside_a_mechanism_is_small_where_little_is_free_but_never_squashed(
-    browser, model, word
-):
-    page = browser.new_page(viewport={"width": 390, "height": 844})
-    page.evaluate(WRITTEN)
-    stage = Stage(page, panels["explore"](Session(model))._answer).open()
-    texts = stage.js("() => canvasTexts")
+def test_a_text_beside_a_mechanism_is_small_where_little_is_free_but_never_squashed(model, word):
+    answer = panels["explore"](Session(model))._answer
+    with shown(answer, width=390, height=844) as stage:
+        stage.js(WRITTEN)
+        texts = stage.show(answer).js("() => canvasTexts")
     sizes = [size for text, size, most in texts if text == word]
     assert sizes
     assert 9 <= min(sizes) < 12
     assert {most for _, _, most in texts} == {None}
-    page.close()
 
 
-def test_a_long_quantity_leaves_room_for_the_name_and_pairs_of_numbers_stay_on_a_line(browser):
-    page = browser.new_page(viewport={"width": 1280, "height": 720})
-    stage = Stage(page, panels["explore"](Session("drill_string"))._answer).open()
-    row = page.locator('.nsx-control:has(input[data-key="rho.b_l"])')
-    assert row.locator("input[type=text]").input_value() == "9 mN m s/rad"
-    whole = "(n) => n.scrollHeight <= n.clientHeight + 1 && n.scrollWidth <= n.clientWidth + 1"
-    assert row.locator(".nsx-label").evaluate(whole)
-    assert row.locator("input[type=text]").evaluate("(n) => n.scrollWidth <= n.clientWidth")
-    stage.show(panels["explore"](Session("disc_pile"))._answer)
-    cells = page.locator(".nsx-table td.nsx-words", has_text="disc").all_text_contents()
-    assert cells
-    assert all("\u00a0" in cell[cell.index(",") :] for cell in cells)
-    page.close()
+def test_a_long_quantity_leaves_room_for_the_name_and_pairs_of_numbers_stay_on_a_line():
+    with shown(panels["explore"](Session("drill_string"))._answer) as stage:
+        page = stage.page
+        row = page.locator('.nsx-control:has(input[data-key="rho.b_l"])')
+        assert row.locator("input[type=text]").input_value() == "9 mN m s/rad"
+        whole = "(n) => n.scrollHeight <= n.clientHeight + 1 && n.scrollWidth <= n.clientWidth + 1"
+        assert row.locator(".nsx-label").evaluate(whole)
+        assert row.locator("input[type=text]").evaluate("(n) => n.scrollWidth <= n.clientWidth")
+        stage.show(panels["explore"](Session("disc_pile"))._answer)
+        cells = page.locator(".nsx-table td.nsx-words", has_text="disc").all_text_contents()
+        assert cells
+        assert all("\u00a0" in cell[cell.index(",") :] for cell in cells)

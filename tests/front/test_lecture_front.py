@@ -8,7 +8,8 @@ import pytest
 from explorer.panels import Session, panels
 
 sys.path.insert(0, str(Path(__file__).parent))
-from stage import Stage, chromium
+from stage import Stage
+from stages import context
 from test_layout_front import OVERLAPS
 
 pytestmark = pytest.mark.browser
@@ -26,8 +27,8 @@ CONTRAST = """() => { const panel = getComputedStyle(document.querySelector(".ns
 
 @pytest.fixture(scope="module")
 def shared():
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 720})
+    with context() as one:
+        page = one.new_page()
         blank = {"body": "<!doctype html>", "content_type": "text/html"}
         page.route("http://localhost/", lambda route: route.fulfill(**blank))
         page.goto("http://localhost/")  # that is a page with a storage

@@ -11,20 +11,18 @@ from explorer.panels.orbits import _Answer
 from explorer.panels.orbits.state import OrbitsSession
 
 sys.path.insert(0, str(Path(__file__).parent))
-from stage import Stage, chromium
+from stages import shown
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
 def stage():
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 720})
-        answer = _Answer(OrbitsSession("impact_oscillator", "omega", low=2.4, high=3.2, s=0))
-        answer.live = True
-        shown = Stage(page, answer).open()
-        yield shown
-        assert shown.errors == []
+    answer = _Answer(OrbitsSession("impact_oscillator", "omega", low=2.4, high=3.2, s=0))
+    answer.live = True
+    with shown(answer) as stage:
+        yield stage
+        assert stage.errors == []
         answer.session.leave()
 
 

@@ -10,7 +10,7 @@ from explorer.panels.order import _Answer
 from explorer.panels.order.state import OrderSession
 
 sys.path.insert(0, str(Path(__file__).parent))
-from stage import Stage, chromium
+from stages import shown
 
 pytestmark = pytest.mark.browser
 
@@ -23,9 +23,7 @@ CUT = """() => { const plot = document.querySelector(".nsx-plot").getBoundingCli
 
 
 def test_curves_follow_their_controls():
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 720})
-        stage = Stage(page, _Answer(OrderSession())).open()
+    with shown(_Answer(OrderSession())) as stage:
         assert len(stage.js(CURVES)) == 11
         assert stage.js(CUT) == []
         stage.page.click('[data-key="see.ThetaRK"]')

@@ -9,7 +9,8 @@ from explorer.panels import Session
 from explorer.panels.answer import SessionAnswer
 
 sys.path.insert(0, str(Path(__file__).parent))
-from stage import Stage, chromium
+from stage import Stage
+from stages import context
 from test_layout_front import OVERLAPS
 
 pytestmark = pytest.mark.browser
@@ -40,13 +41,10 @@ CROWDED = """() => { const box = (n) => n.getBoundingClientRect(), found = [];
 
 @pytest.fixture(scope="module")
 def stage():
-    with chromium() as browser:
-        context = browser.new_context(
-            viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
-        )
-        stage = Stage(context.new_page(), SessionAnswer(Session("bouncing_ball"))).open()
+    with context(width=390, height=844, has_touch=True, is_mobile=True) as one:
+        stage = Stage(one.new_page(), SessionAnswer(Session("bouncing_ball"))).open()
         stage.page.evaluate(VIEWPORT)
-        stage.finger = context.new_cdp_session(stage.page)
+        stage.finger = one.new_cdp_session(stage.page)
         yield stage
         assert stage.errors == []
 
@@ -64,7 +62,7 @@ def drag(stage, begin, end):
 
 @pytest.mark.parametrize("size", [(390, 844), (360, 640)], ids=str)
 @pytest.mark.parametrize("model", ["bouncing_ball", "rough_block", "two_genes"])
-def test_the_plots_stay_in_view_above_the_slider(stage, size, model, tmp_path):
+def test_the_plots_stay_in_view_above_the_slider(stage, size, model):
     page = stage.page
     page.set_viewport_size({"width": size[0], "height": size[1]})
     stage.show(SessionAnswer(Session(model)))
@@ -78,7 +76,6 @@ def test_the_plots_stay_in_view_above_the_slider(stage, size, model, tmp_path):
     assert plots["y"] == pytest.approx(0, abs=1)
     assert 200 < plots["height"] <= 0.56 * size[1]
     assert plots["height"] <= slider["y"] <= size[1] - 40
-    page.screenshot(path=tmp_path / "phone.png")
 
 
 def test_a_finger_on_the_plots_scrolls_them(stage):

@@ -11,23 +11,15 @@ from explorer.views.drawing.ghosts import TONES
 
 sys.path.insert(0, str(Path(__file__).parent))
 from shots import JUPYTER_DARK
-from stage import Stage, chromium
+from stages import shown
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as one:
-        yield one
-
-
 @pytest.fixture
-def stage(browser):
-    page = browser.new_page(viewport={"width": 1280, "height": 720})
-    session = Session("bouncing_ball")
-    yield Stage(page, SessionAnswer(session)).open()
-    page.close()
+def stage():
+    with shown(SessionAnswer(Session("bouncing_ball"))) as stage:
+        yield stage
 
 
 def typed(stage, e):
@@ -99,22 +91,21 @@ def test_the_fifth_is_refused_in_a_sentence(stage):
 
 
 @pytest.mark.parametrize(("width", "height", "dark"), [(1280, 720, True), (390, 844, False)])
-def test_the_entries_stay_on_the_page(browser, width, height, dark):
-    context = browser.new_context(viewport={"width": width, "height": height})
-    page = context.new_page()
+def test_the_entries_stay_on_the_page(width, height, dark):
     session = Session("double_pendulum_stop")
     for k in range(4):
         names = list(session.state["rho"])
         session.set(**{n: session.state["rho"][n] * (1 + 0.01 * (k + 1)) for n in names[:5]})
         session.pin()
-    stage = Stage(page, SessionAnswer(session)).open("#111" if dark else "#fff")
-    if dark:
-        page.add_style_tag(content=JUPYTER_DARK)
-    wide = stage.js("() => document.documentElement.scrollWidth - innerWidth")
-    assert wide <= 0
-    for li in page.locator(".nsx-pins li").all():
-        box = li.bounding_box()
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= width
-    assert page.locator(".nsx-pins li").count() == 4
-    context.close()
+    ground = "#111" if dark else "#fff"
+    with shown(SessionAnswer(session), width=width, height=height, background=ground) as stage:
+        page = stage.page
+        if dark:
+            page.add_style_tag(content=JUPYTER_DARK)
+        wide = stage.js("() => document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0
+        for li in page.locator(".nsx-pins li").all():
+            box = li.bounding_box()
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+        assert page.locator(".nsx-pins li").count() == 4

@@ -10,7 +10,7 @@ from explorer.panels import Session
 from explorer.panels.answer import SessionAnswer
 
 sys.path.insert(0, str(Path(__file__).parent))
-from stage import Stage, chromium
+from stages import shown
 
 pytestmark = pytest.mark.browser
 
@@ -25,9 +25,8 @@ LIT = """() => { const c = document.querySelector(".nsx-mechanism");
 
 @pytest.fixture(scope="module")
 def stage():
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 720})
-        yield Stage(page, SessionAnswer(Session("rlcd_circuit"))).open()
+    with shown(SessionAnswer(Session("rlcd_circuit"))) as stage:
+        yield stage
 
 
 def lit_at(stage, t):

@@ -9,7 +9,7 @@ from explorer.panels.sensitivity import _Answer
 from explorer.panels.sensitivity.state import SensitivitySession
 
 sys.path.insert(0, str(Path(__file__).parent))
-from stage import Stage, chromium
+from stages import shown
 
 pytestmark = pytest.mark.browser
 LIVE = "() => document.querySelector('.nsx-plot').classList.contains('nsx-live')"
@@ -17,9 +17,8 @@ LIVE = "() => document.querySelector('.nsx-plot').classList.contains('nsx-live')
 
 @pytest.fixture(scope="module")
 def shared():
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 720})
-        yield Stage(page, _Answer(SensitivitySession())).open()
+    with shown(_Answer(SensitivitySession())) as stage:
+        yield stage
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from explorer.panels import Session
 from explorer.panels.answer import SessionAnswer
 
 sys.path.insert(0, str(Path(__file__).parent))
-from stage import Stage, chromium, encoded
+from stage import encoded
+from stages import shown
 
 pytestmark = pytest.mark.browser
 KEY = "rho.e"
@@ -17,9 +18,8 @@ KEY = "rho.e"
 
 @pytest.fixture(scope="module")
 def shared():
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 720})
-        yield Stage(page, SessionAnswer(Session("bouncing_ball"))).open()
+    with shown(SessionAnswer(Session("bouncing_ball"))) as stage:
+        yield stage
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from explorer.panels.stability import _Answer
 from explorer.panels.stability.state import StabilitySession
 
 sys.path.insert(0, str(Path(__file__).parent))
-from stage import Stage, chromium
+from stages import shown
 
 pytestmark = pytest.mark.browser
 
@@ -31,12 +31,10 @@ INK = """() => {  // columns of the spectral radius plot where the mark of the s
 
 @pytest.fixture(scope="module")
 def stage():
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 720})
-        session = StabilitySession("average acceleration", compare="", omega_h=0.3)
-        found = Stage(page, _Answer(session)).open()
-        yield found
-        assert found.errors == []
+    session = StabilitySession("average acceleration", compare="", omega_h=0.3)
+    with shown(_Answer(session)) as stage:
+        yield stage
+        assert stage.errors == []
 
 
 @pytest.mark.parametrize("presses", [1, 5])

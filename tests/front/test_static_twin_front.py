@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from stage import chromium
+from stages import context
 
 import explorer as ex
 from explorer.panels.answer import SessionAnswer
@@ -22,8 +22,8 @@ def page(tmp_path_factory):
     path = tmp_path_factory.mktemp("twin") / "ball.html"
     session = Session("bouncing_ball", "EventDriven")
     static_twin(SessionAnswer(session), {"e": [0.4, 0.6, 0.9, 1.5], "g": [5.0]}).save(path)
-    with chromium() as browser:
-        page = browser.new_context(viewport={"width": 1280, "height": 720}, offline=True).new_page()
+    with context(offline=True) as one:
+        page = one.new_page()
         page.errors = []
         page.on("pageerror", lambda error: page.errors.append(str(error)))
         page.on("console", lambda m: page.errors.append(m.text) if m.type == "error" else None)

@@ -13,7 +13,8 @@ from explorer.panels import Session
 from explorer.panels.answer import SessionAnswer
 
 sys.path.insert(0, str(Path(__file__).parent))
-from stage import Stage, chromium
+from stage import Stage
+from stages import context
 
 import explorer as ex
 
@@ -24,15 +25,14 @@ TO += "r.dispatchEvent(new Event('input')); }"
 
 @pytest.fixture(scope="module")
 def stage():
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 720})
+    with context() as one:
+        page = one.new_page()
         blank = {"body": "<!doctype html>", "content_type": "text/html"}
         page.route("http://localhost/", lambda route: route.fulfill(**blank))
         page.goto("http://localhost/")  # browsers encode films on safe pages only
         session = Session("bouncing_ball", e=0.75)
         session.set(t_end=0.6)
         yield Stage(page, SessionAnswer(session)).open()
-        page.close()
 
 
 def taken(stage, kind: str) -> bytes:
@@ -200,13 +200,13 @@ def test_a_copied_link_opens_the_same_state_and_names_nobody(stage):
     link = stage.js("() => window.copied[0]")
     assert link.startswith("http://localhost/?nsx=")
     assert "token" not in link
-    page = stage.page.context.browser.new_page(viewport={"width": 1280, "height": 720})
-    blank = {"body": "<!doctype html>", "content_type": "text/html"}
-    page.route("http://localhost/**", lambda route: route.fulfill(**blank))
-    page.goto(link)
-    other = Stage(page, SessionAnswer(Session("bouncing_ball"))).open()
-    assert other.answer.session.state["rho"]["e"] == 0.75
-    assert other.answer.session.state == stage.answer.session.state
-    assert page.locator('input[type=text][data-key="rho.e"]').input_value() == "0.75"
-    assert other.errors == []
-    page.close()
+    with context() as another:
+        page = another.new_page()
+        blank = {"body": "<!doctype html>", "content_type": "text/html"}
+        page.route("http://localhost/**", lambda route: route.fulfill(**blank))
+        page.goto(link)
+        other = Stage(page, SessionAnswer(Session("bouncing_ball"))).open()
+        assert other.answer.session.state["rho"]["e"] == 0.75
+        assert other.answer.session.state == stage.answer.session.state
+        assert page.locator('input[type=text][data-key="rho.e"]').input_value() == "0.75"
+        assert other.errors == []

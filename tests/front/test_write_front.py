@@ -11,7 +11,8 @@ from explorer.panels.write_model import WriteAnswer, WriteSession
 
 sys.path.insert(0, str(Path(__file__).parent))
 from shots import JUPYTER_DARK
-from stage import Stage, chromium
+from stage import Stage
+from stages import shown
 
 pytestmark = pytest.mark.browser
 STATE = ".nsx-write[data-state={}]"
@@ -40,18 +41,11 @@ class WriteStage(Stage):
         return self.answer.session
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as one:
-        yield one
-
-
-@pytest.fixture(scope="module")
-def shown(browser):
-    page = browser.new_page(viewport={"width": 1280, "height": 720})
-    stage = WriteStage(page, WriteAnswer(WriteSession())).open()
-    yield stage
-    assert stage.errors == []
+@pytest.fixture(scope="module", name="shown")
+def usual():
+    with shown(WriteAnswer(WriteSession()), WriteStage) as stage:
+        yield stage
+        assert stage.errors == []
 
 
 def test_text_is_read_refused_at_its_field_and_drawn(shown):
@@ -137,21 +131,20 @@ def test_a_formula_cannot_run_code(shown):
 
 
 @pytest.mark.parametrize("size", [(390, 844), (1280, 720)])
-def test_nothing_runs_out_of_the_page_and_every_field_has_a_name(browser, size):
-    page = browser.new_page(viewport=dict(zip(("width", "height"), size, strict=True)))
-    stage = WriteStage(page, WriteAnswer(WriteSession())).open()
-    stage.js(JUPYTER_DARK)
-    assert stage.js("() => document.documentElement.scrollWidth <= window.innerWidth")
-    wide = stage.js("""() => [...document.querySelectorAll(".nsx-write textarea")].filter((n) =>
-        n.offsetParent && n.scrollWidth > n.clientWidth + 1).map((n) => n.dataset.field)""")
-    assert wide == []
-    named = stage.js("""() => [...document.querySelectorAll(".nsx-write textarea")].every((n) =>
-        n.labels.length === 1 && n.getAttribute("aria-describedby").split(" ")
-          .every((id) => document.getElementById(id)))""")
-    assert named
-    # from the first field by Tab to the next: nothing holds the keyboard
-    page.locator("textarea[data-field=name]").focus()
-    page.keyboard.press("Tab")
-    assert stage.js("() => document.activeElement.dataset.field") == "coordinates"
-    assert stage.errors == []
-    page.close()
+def test_nothing_runs_out_of_the_page_and_every_field_has_a_name(size):
+    width, height = size
+    with shown(WriteAnswer(WriteSession()), WriteStage, width=width, height=height) as stage:
+        stage.js(JUPYTER_DARK)
+        assert stage.js("() => document.documentElement.scrollWidth <= window.innerWidth")
+        wide = stage.js("""() => [...document.querySelectorAll(".nsx-write textarea")].filter((n) =>
+            n.offsetParent && n.scrollWidth > n.clientWidth + 1).map((n) => n.dataset.field)""")
+        assert wide == []
+        named = stage.js("""() => [...document.querySelectorAll(".nsx-write textarea")].every((n) =>
+            n.labels.length === 1 && n.getAttribute("aria-describedby").split(" ")
+              .every((id) => document.getElementById(id)))""")
+        assert named
+        # from the first field by Tab to the next: nothing holds the keyboard
+        stage.page.locator("textarea[data-field=name]").focus()
+        stage.page.keyboard.press("Tab")
+        assert stage.js("() => document.activeElement.dataset.field") == "coordinates"
+        assert stage.errors == []
