@@ -17,7 +17,6 @@ from explorer.results.solution import Solution
 from explorer.systems import MechanicalSystem
 from explorer.systems.sketch import Shape, ground, line
 
-
 _SCALE = 10  # of the sketch
 
 
