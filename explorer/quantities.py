@@ -20,7 +20,8 @@ _PLAIN = (1e-4, 1e6)  # from where to where figures stand without a power of ten
 
 
 def unit(text: str) -> str:
-    """Return a unit with its powers as superscripts: m/s2 -> m/s²."""
+    """Return a unit with its powers as superscripts: m/s2 -> m/s², and degC as °C."""
+    text = text.replace("degC", "°C")
     return "".join(
         "²³⁴"["234".index(c)] if c in "234" and i and text[i - 1].isalpha() else c
         for i, c in enumerate(text)

@@ -12,8 +12,10 @@ from loops import for_each
 
 import explorer as ex
 from explorer import Constraint, Contact
+from explorer.systems.energies import set_energies
 from explorer.systems.picture import automatic
 from explorer.systems.sketch import Shape
+from explorer.views.drawing.contact_arrows import arrows_of
 from explorer.views.drawing.pictured import shapes_of
 from explorer.views.mechanism import frames
 
@@ -153,3 +155,85 @@ def test_a_picture_of_inputs_is_that_of_their_system():
     film = frames(ex.simulate(cart, u=[1.0, -1.0]))
     assert film is not None
     assert np.ptp(film["xy"][:, -1, 0]) > 0.4
+
+
+def test_a_bar_that_strikes_with_its_ends_is_a_rod_between_them():
+    bar = ex.MechanicalSystem(
+        "bar", q="x y phi", units=("m", "m", "rad"), params={"l": 0.5, "h": 0.1}
+    )
+    bar.contact(Contact("y - l*sin(phi)", name="left"))
+    bar.contact(Contact("y + l*sin(phi)", name="right"))
+    bar.contact(Contact("2 - x - l*cos(phi)", name="wall"))
+    shapes = automatic(bar, [(0, 1), (0, 1), (-1, 1)])
+    floors = [s for s in shapes if s.role == "ground"]
+    assert len(floors) == 2  # both ends strike the same floor
+    at_floor, at_wall = (at(s, l=0.5)[0] for s in floors)
+    assert at_floor[:, 1] == pytest.approx(0)
+    assert at_wall[:, 0] == pytest.approx(2)
+    (rod,) = [s for s in shapes if s.role == "link"]
+    place = {"x": 0.3, "y": 0.7, "phi": 0.4, "l": 0.5}
+    ends, _ = at(rod, **place)
+    gaps = [float(c.gap.subs(place)) for c in bar.contacts]
+    assert sorted(ends[:, 1]) == pytest.approx(sorted(gaps[:2]))
+    assert 2 - ends[:, 0].max() == pytest.approx(gaps[2])
+
+
+def test_a_plate_has_the_corners_of_its_gaps():
+    plate = ex.MechanicalSystem("plate", q="x y phi", units=("m", "m", "rad"))
+    for k, (a, b) in enumerate([(1, 0.5), (-1, 0.5), (1, -0.5), (-1, -0.5)]):
+        plate.contact(Contact(f"y + {a}*sin(phi) + {b}*cos(phi)", name=f"c{k}"))
+    (body,) = [s for s in automatic(plate, [(0, 1)] * 3) if s.closed]
+    points, _ = at(body, x=0.0, y=0.0, phi=0.0)
+    assert sorted(map(tuple, points)) == [(-1, -0.5), (-1, 0.5), (1, -0.5), (1, 0.5)]
+    sides = np.hypot(*(np.roll(points, 1, axis=0) - points).T)
+    assert sorted(sides) == pytest.approx([1, 1, 2, 2])  # none of them is a diagonal
+
+
+def test_a_disc_has_the_radius_that_its_gap_names():
+    disc = ex.MechanicalSystem("disc", q="x y phi", units=("m", "m", "rad"), params={"R": 0.3})
+    disc.contact(Contact("y - R"))
+    shapes = automatic(disc, [(0, 2), (0, 1), (0, 5)])
+    assert at(next(s for s in shapes if s.kind == "circle"), x=0, y=0.3, phi=0, R=0.3)[1] == 0.3
+    assert at(next(s for s in shapes if s.role == "ground"), R=0.3)[0][:, 1] == pytest.approx(0)
+
+
+def test_the_rod_of_a_piston_leads_from_its_crank():
+    crank = ex.MechanicalSystem("crank", q="x y s", units="m", params={"r": 0.5, "l": 1.5})
+    crank.mass, crank.force = [[1, 0, 0], [0, 1, 0], [0, 0, 2]], [0, -9.81, 0]
+    crank.constraint(Constraint("x**2 + y**2 - r**2"))
+    crank.constraint(Constraint("(s - x)**2 + y**2 - l**2"))
+    links = [s for s in automatic(crank, [(-0.5, 0.5), (-0.5, 0.5), (1, 2)]) if s.role == "link"]
+    given = {"x": 0.3, "y": 0.4, "s": 0.3 + np.sqrt(1.5**2 - 0.4**2), "r": 0.5, "l": 1.5}
+    assert sorted(np.hypot(*np.diff(at(s, **given)[0], axis=0)[0]) for s in links) == pytest.approx(
+        [0.5, 1.5]
+    )
+
+
+def test_a_block_slides_down_its_wedge_and_pushes_it():
+    wedge = ex.MechanicalSystem(
+        "wedge", q="X s", units="m", params={"M": 3.0, "m": 1.0, "a": 0.5, "g": 9.81, "L": 0.5}
+    )
+    _, s = wedge.q
+    vX, vs = wedge.v
+    M, m, a, g, L = sp.symbols("M m a g L")
+    square = (vX + vs * sp.cos(a)) ** 2 + (vs * sp.sin(a)) ** 2
+    set_energies(wedge, M * vX**2 / 2 + m * square / 2, -m * g * s * sp.sin(a))
+    wedge.contact(Contact(L - s, e=0.5))
+    wedge.start(t_end=1, h=1e-3)
+    shapes = automatic(wedge, [(-1, 1), (0, 1)])
+    block, slope = ([x for x in shapes if x.label == k] for k in "sX")
+    assert len(block) == len(slope) == 1
+    given = {"X": 0.2, "s": 0.4, "a": 0.5, "L": 0.5}
+    moved = at(block[0], **{**given, "s": 0.5})[0] - at(block[0], **given)[0]
+    assert moved == pytest.approx(np.tile(0.1 * np.array([np.cos(0.5), -np.sin(0.5)]), (4, 1)))
+    top, foot = at(slope[0], **given)[0][:2]
+    along = (foot - top) / np.hypot(*(foot - top))
+    assert along == pytest.approx([np.cos(0.5), -np.sin(0.5)])
+    away = (at(block[0], **given)[0] - top) @ np.array([-along[1], along[0]])
+    assert away.min() == pytest.approx(0, abs=1e-9)  # it stands on the slope
+    run = ex.simulate(wedge, "EventDriven")
+    frames(run)
+    impulses = arrows_of(run, np.arange(len(run.t)))["impulses"]
+    assert np.hypot(*impulses[0, 4:]) == pytest.approx(run.events[0].impulse, rel=1e-5)
+    assert np.abs(impulses[0, 4:] @ along) == pytest.approx(run.events[0].impulse, rel=1e-5)
+    assert impulses[0, 4:] == pytest.approx(-impulses[1, 4:])

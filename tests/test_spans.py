@@ -7,6 +7,7 @@ import pytest
 import explorer as ex
 from explorer.panels.answer import SessionAnswer
 from explorer.panels.session import Session
+from explorer.panels.session_panel import panels
 from explorer.panels.static_twin import static_twin
 
 RANGE = {"low": 0.5, "high": 0.9, "step": 0.05}
@@ -36,8 +37,45 @@ def test_a_slider_reaches_as_far_as_chosen_and_to_its_value(ball):
     assert "step" not in slider(ball)
     ball.span("knob.h", 1e-4, 1e-2)
     assert slider(ball, "knob.h")["log"]
-    ball.span("knob.h", -1, 1)  # what holds zero has no logarithm
-    assert not slider(ball, "knob.h")["log"]
+    with pytest.raises(ex.BadValue, match="begins above 0, not at -1"):
+        ball.span("knob.h", -1, 1)
+    with pytest.raises(ex.BadValue, match="takes no step"):
+        ball.span("knob.h", 1e-4, 1e-2, 1e-4)
+    assert ball.spans["knob.h"] == {"low": 1e-4, "high": 1e-2}
+
+
+def test_a_slider_of_whole_numbers_takes_no_others():
+    genes = Session("two_genes")
+    genes.span("stages", 1, 4, 1)
+    for low, high, step in ((0.5, 4, None), (1, 4.5, None), (1, 4, 0.5)):
+        with pytest.raises(ex.BadValue, match="takes whole numbers, so"):
+            genes.span("stages", low, high, step)
+    assert genes.spans == {"knob.stages": {"low": 1, "high": 4, "step": 1}}
+
+
+@pytest.mark.parametrize(
+    "kind", ["explore", "order", "schemes", "sensitivity", "stability", "two_starts"]
+)
+def test_the_kernel_knows_what_the_browser_is_told_of_a_slider(kind):
+    panel = panels[kind].opens()
+    states, state = panel.session.states, panel.session.state
+    groups = panel._showing().groups()
+    sliders = [c for group in groups for c in group["controls"] if c["kind"] == "slider"]
+    assert sliders
+    for one in sliders:
+        told = "log" if one["log"] else "whole" if one["integer"] else ""
+        assert states.scale(state, one["key"]) == told, one["key"]
+
+
+@pytest.mark.parametrize("kind", ["order", "schemes", "sensitivity", "two_starts"])
+def test_a_panel_of_another_kind_keeps_the_ranges_of_the_sliders_it_has(kind):
+    first = Session("two_genes")
+    first.span("b", 1, 3)
+    first.span("x0.x1", 0, 1)
+    other = panels[kind].sessions.of(first)
+    assert other.spans["rho.b"] == {"low": 1, "high": 3}
+    assert ("x0.x1" in other.spans) == ("x0.x1" in other.states.keys(other.state))
+    assert not other.can_undo
 
 
 def test_it_is_a_step_of_undo_and_goes_with_its_model(ball):
@@ -102,7 +140,17 @@ def test_what_is_no_range_is_refused(ball, given, said):
 
 
 @pytest.mark.parametrize(
-    "spans", [[1], {"rho.e": 3}, {"rho.e": {}}, {"rho.f": RANGE}, {"rho.e": {"low": 1, "high": 0}}]
+    "spans",
+    [
+        [1],
+        {"rho.e": 3},
+        {"rho.e": {}},
+        {"rho.f": RANGE},
+        {"rho.e": {"low": 1, "high": 0}},
+        {"t_end": RANGE},
+        {"scheme": RANGE},
+        {"knob.h": {"low": -1, "high": 1}},
+    ],
 )
 def test_a_saved_state_whose_range_is_none_is_refused_and_changes_nothing(ball, spans):
     before = ball.to_json()

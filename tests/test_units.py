@@ -46,7 +46,13 @@ def test_a_formula_has_the_unit_of_its_symbols(formula, unit):
 
 @pytest.mark.parametrize(
     ("units", "unit"),
-    [(("m2/s2", "s"), "m2/s"), (("N", "1/(m s)"), "N/(m s)"), (("m/s", "1/(m/s2)"), "s"), ((), "")],
+    [
+        (("m2/s2", "s"), "m2/s"),
+        (("N", "1/(m s)"), "N/(m s)"),
+        (("m/s", "1/(m/s2)"), "s"),
+        (("°C", "1/min"), "°C/min"),
+        ((), ""),
+    ],
 )
 def test_products_of_units(units, unit):
     assert product(*units) == unit

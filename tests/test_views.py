@@ -413,7 +413,7 @@ def test_no_state_is_drawn_through_its_reset(name, preset, scheme):
     assert resets or all((np.abs(e.x_minus - e.x_plus) <= unseen).all() for e in apart)
 
 
-@pytest.mark.parametrize(("name", "units"), [("thermostat", ["degC"]), ("ball_with_reset", ["m", "m/s"]),
+@pytest.mark.parametrize(("name", "units"), [("thermostat", ["°C"]), ("ball_with_reset", ["m", "m/s"]),
                                              ("clock", ["rad", "rad/s", "V, A, K"])])  # fmt: skip
 def test_states_share_a_plot_by_their_unit(name, units):
     layout = ex.views.positions.picture(run(name)).layout
@@ -448,7 +448,17 @@ def test_the_portrait_of_one_state_has_its_rate_and_of_more_the_second():
     one, two = run("thermostat"), run("ball_with_reset")
     axes = [ex.views.phase.picture(s).layout for s in (one, two)]
     titles = [(a["xaxis"]["title"]["text"], a["yaxis"]["title"]["text"]) for a in axes]
-    assert titles == [("T (degC)", "T\u0307 (degC/s)"), ("y (m)", "v (m/s)")]
+    assert titles == [("T (°C)", "T\u0307 (°C/s)"), ("y (m)", "v (m/s)")]
+
+
+def test_the_portrait_of_one_state_is_not_drawn_through_its_resets():
+    solution = ex.simulate(ex.models.integrate_and_fire(), "EventDriven", t_end=8)
+    (trace,) = ex.views.phase.picture(solution).data
+    resets = [e for e in solution.events if np.ptp([e.x_minus, e.x_plus]) > 0.5]
+    assert len(resets) > 5
+    steps = np.abs(np.diff(trace["x"]))
+    assert np.nanmax(steps) < 0.5  # from v = 1 to v = 0 there is no line
+    assert np.isnan(trace["x"]).sum() + np.isnan(trace["y"]).sum() >= len(resets)
 
 
 def test_a_closed_form_with_resets_lies_on_the_curve():

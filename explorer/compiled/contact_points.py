@@ -133,7 +133,7 @@ class _Finder:
         still = np.abs(J).max(axis=(0, 2, 3)) == 0
         one = [(k, *self._along(G, J[:, k])) for k in np.flatnonzero(~still).tolist()]
         fit = [(k, n) for k, n, misses in one if misses < _FITS]
-        if fit:
+        if any(_distance(n) for _, n in fit):
             return (self._best(fit, states),)
         two = [
             ((a, b), *self._along(G, J[:, a] - J[:, b]))
@@ -141,6 +141,9 @@ class _Finder:
             if self.points[a][0] != self.points[b][0]
         ]
         both = [(ab, n) for ab, n, misses in two if misses < _FITS]
+        # of a block at a stop of its wedge: another force outside would do the same work
+        if fit and not any(_distance(n) for _, n in both):
+            return (self._best(fit, states),)
         if not both:
             return ()
         # a gap between two bodies grows where either goes away from the other
@@ -168,7 +171,7 @@ class _Finder:
         def likely(one: tuple[int, np.ndarray]) -> tuple[bool, int, bool, int]:
             k, n = one
             shape = self.shapes[self.points[k][0]]
-            distance = bool(abs(np.hypot(*n[0]) - 1) < _FITS)
+            distance = _distance(n)
             round_or_solid = 0 if shape.kind == "circle" else 1 if shape.closed else 2
             return (not distance, round_or_solid, shape.role != "body", k)
 
@@ -277,6 +280,11 @@ class _Finder:
             return point
         length = se.sqrt(n[0] ** 2 + n[1] ** 2 + 1e-300)
         return [x + side * smooth(shape.radius) * k / length for x, k in zip(point, n, strict=True)]
+
+
+def _distance(n: np.ndarray) -> bool:
+    """Whether a gap is a distance: 1 N of the contact is 1 N in the picture."""
+    return bool(abs(np.hypot(*n[0]) - 1) < _FITS)
 
 
 def _dot(a: list[Expr], b: list[Expr]) -> Expr:

@@ -77,7 +77,7 @@ def rlcd_circuit() -> FirstOrderSystem:
         inductor((2, top), (2, 0), "L", i),
         wire((2, top), (4, top), current=diode),
         resistor((4, top), (4, top / 2), "R", diode),
-        diode_of((4, top / 2), (4, 0), diode),
+        diode_of((4, top / 2), (4, 0), diode, "D"),
         wire((4, 0), (2, 0), current=diode),
         wire((2, 0), (0, 0), current=total),
     )

@@ -5,6 +5,7 @@ C = a0 M + a1 K. Frequencies: omega_j = 2 sqrt(k/m) sin((2 j - 1) pi / (2 (2 n +
 of the uniform chain, one end free).
 """
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -14,13 +15,30 @@ from explorer.models import register
 from explorer.parameters import Param
 from explorer.results.solution import Solution
 from explorer.systems import MechanicalSystem
-from explorer.systems.sketch import circle, ground, line
+from explorer.systems.sketch import Shape, ground, line
+
+_SCALE = 10  # of the sketch
 
 
 def frequencies(n: int, m: float, k: float) -> np.ndarray:
     """Return the n circular frequencies in rad/s, lowest first."""
     j = np.arange(1, n + 1)
     return np.asarray(2 * np.sqrt(k / m) * np.sin((2 * j - 1) * np.pi / (2 * (2 * n + 1))))
+
+
+def _drawn(x: tuple[sp.Symbol, ...]) -> list[Shape]:
+    """Return the floors and the columns between them; displacements are magnified."""
+    high, wide, thick = sp.Rational(1, 4), sp.Rational(1, 4), sp.Rational(1, 20)
+    places = [sp.Integer(0), *(_SCALE * high * one for one in x)]
+    shapes = [ground((-2 * high, 0), (2 * high, 0))]
+    for k, (below, place) in enumerate(itertools.pairwise(places)):
+        foot, top = k * high, (k + 1) * high
+        columns = [(side * wide * sp.Rational(4, 5), foot) for side in (-1, 1)]
+        shapes += [line((below + a, y), (place + a, top - thick)) for a, y in columns]
+        left, right = place - wide, place + wide
+        corners = [(left, top - thick), (right, top - thick), (right, top), (left, top)]
+        shapes.append(line(*corners, closed=True, label=f"storey {k + 1}"))
+    return shapes
 
 
 def _lowest(_: Callable[..., Solution]) -> float:
@@ -67,13 +85,7 @@ def shear_building(n: int = 5) -> MechanicalSystem:
     ]
     system.potential = sum(k * (x[i] - (x[i - 1] if i else 0)) ** 2 for i in range(n)) / 2
     system.start(t_end=6, h=1e-2)
-    height = sp.Rational(1, 4)
-    floors = [(10 * x[i] * height, (i + 1) * height) for i in range(n)]
-    system.sketch(
-        ground((-height, 0), (height, 0)),
-        line((0, 0), *floors),
-        *(circle(*floor, height / 5) for floor in floors),
-    )
+    system.sketch(*_drawn(x))
     system.published = {
         "shear building: lowest frequency of 5 storeys in rad/s": (
             9.000780676,

@@ -21,7 +21,7 @@ from explorer.systems.sketch import circle, line
 
 
 def _exponent(_: Callable[..., Solution]) -> float:
-    """Return the exponent of the orbit from the start, over ln mu."""
+    """Return the exponent of the orbit from the start, over ln μ."""
     from explorer.study.lyapunov import lyapunov
 
     return float(lyapunov(tent_map(), iterates=2000).largest / np.log(tent_map().rho()[0]))

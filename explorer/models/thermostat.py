@@ -78,6 +78,6 @@ def thermostat() -> HybridSystem:
     room.preset(
         "narrow band", "The closer the thresholds, the more often it switches.", L=19.9, U=20.1
     )
-    room.preset("cold day", "Outside at 0 degC: short pauses, long heating.", xe=0, xo=23, t_end=60)
+    room.preset("cold day", "Outside at 0 °C: short pauses, long heating.", xe=0, xo=23, t_end=60)
     room.preset("strong heater", "Short pulses of heat, slow cooling.", xo=60, a=0.05, t_end=60)
     return room

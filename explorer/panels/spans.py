@@ -82,20 +82,23 @@ class Spanning(Generic[Moment]):
         Raises
         ------
         BadValue
-            If there is no such slider, or the range is none.
+            If there is no such slider, or the range is none: that of a logarithmic one begins above
+            0, and that of one for whole numbers has whole ends and a whole step.
         """
         with self._lock:
-            key = self.states.key(self.state, name)
-            value = self.states.value(self.state, key)
-            number_ = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if not number_ or key.split(".")[0] in _TYPED:
-                raise BadValue(f"{name} has no slider, so it has no range.")
+            key = _slider(self.states, self.state, name)
             before = self._here
             others = {k: span for k, span in self.spans.items() if k != key}
             usual = low is None and high is None and step is None
-            self.spans = others if usual else {**others, key: _checked(low, high, step)}
+            scale = self.states.scale(self.state, key)
+            self.spans = others if usual else {**others, key: _checked(low, high, step, scale)}
             self._remember(before)
             self._tell()
+
+    def take_spans(self, other: Spanning[Moment]) -> None:
+        """Take the ranges that another session gave to sliders that this one has too."""
+        known = set(self.states.keys(self.state))
+        self.spans = {key: span for key, span in other.spans.items() if key in known}
 
     def _saved_spans(self) -> dict[str, Spans]:
         """Return what a saved state holds of the ranges: of the sliders that there are now."""
@@ -104,7 +107,18 @@ class Spanning(Generic[Moment]):
         return {"spans": now} if now else {}
 
 
-def _checked(low: object, high: object, step: object = None) -> Span:
+def _slider(states: States, state: State, name: str) -> str:
+    """Return the full key of a slider."""
+    key = states.key(state, name)
+    value = states.value(state, key)
+    number_ = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number_ or key.split(".")[0] in _TYPED:
+        raise BadValue(f"{name} has no slider, so it has no range.")
+    return key
+
+
+def _checked(low: object, high: object, step: object, scale: str) -> Span:
+    """Return a range; `scale` is that of the slider, see `States.scale`."""
     ends = number(low, "The begin of a range"), number(high, "The end of a range")
     if not ends[0] < ends[1]:
         raise BadValue(
@@ -112,6 +126,10 @@ def _checked(low: object, high: object, step: object = None) -> Span:
             f"{ends[1]:g}."
         )
     span: Span = {"low": ends[0], "high": ends[1]}
+    if scale == "log" and ends[0] <= 0:
+        raise BadValue(f"This slider is logarithmic: its range begins above 0, not at {ends[0]:g}.")
+    if scale == "log" and step is not None:
+        raise BadValue("This slider is logarithmic: it goes by factors and takes no step.")
     if step is not None:
         span["step"] = number(step, "The step of a slider", positive=True)
         if span["step"] > ends[1] - ends[0]:
@@ -119,6 +137,9 @@ def _checked(low: object, high: object, step: object = None) -> Span:
                 f"The step of a slider is not larger than its range: {span['step']:g} is more than "
                 f"{ends[1] - ends[0]:g}."
             )
+    broken = [x for x in (*ends, span.get("step", 1.0)) if x != int(x)] if scale == "whole" else []
+    if broken:
+        raise BadValue(f"This slider takes whole numbers, so {broken[0]:g} cannot be in its range.")
     return span
 
 
@@ -133,10 +154,12 @@ def loaded(text: str | Mapping[str, object], states: States, state: State) -> Sp
     given = (json.loads(text) if isinstance(text, str) else text).get("spans") or {}
     if not isinstance(given, Mapping) or not all(isinstance(x, Mapping) for x in given.values()):
         raise BadValue('The ranges of a saved state are a dict: {"rho.e": {"low": 0, "high": 1}}.')
-    return {
-        states.key(state, str(key)): _checked(x.get("low"), x.get("high"), x.get("step"))
-        for key, x in given.items()
-    }
+    spans = {}
+    for name, x in given.items():
+        key = _slider(states, state, str(name))
+        scale = states.scale(state, key)
+        spans[key] = _checked(x.get("low"), x.get("high"), x.get("step"), scale)
+    return spans
 
 
 def take(session: Spanning[Moment], asked: object) -> None:

@@ -89,6 +89,7 @@ class States:
     """
 
     draws_inputs: ClassVar[bool] = True  # whether its runs take inputs along time
+    scales: ClassVar[Mapping[str, str]] = {}  # of sliders that a panel adds, see `scale`
 
     def __init__(self, own: System | None = None) -> None:
         self.own = own
@@ -171,6 +172,19 @@ class States:
             return self.start(state)[group][system.coordinates.index(name)]
         entries = state[{"size": "sizes", "knob": "knobs"}.get(group, group)]
         return entries[name] if name else entries
+
+    def scale(self, state: State, key: str) -> str:
+        """Return over which numbers a slider goes: "log", "whole", or "" for any."""
+        group, _, name = key.partition(".")
+        if key in self.scales:
+            return self.scales[key]
+        if group == "rho":
+            param = self.system(state).parameters[name]
+            return "log" if param.log and min(param.low, state["rho"][name]) > 0 else ""
+        if group == "knob":
+            default, knob = knobs_of(schemes[state["scheme"]])[name]
+            return "log" if knob.log else "whole" if isinstance(default, int) else ""
+        return "whole" if group == "u" and name.endswith(".count") else ""
 
     def keys(self, state: State) -> list[str]:
         """Return the full key of everything that can be changed."""

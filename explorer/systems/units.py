@@ -26,7 +26,7 @@ _DERIVED = {
     "V": "kg m2/A/s3", "Ω": "kg m2/A2/s3", "F": "A2 s4/kg/m2", "H": "kg m2/A2/s2",
 }  # fmt: skip
 _TIMES = {"s", "min"}
-_FACTOR = re.compile(r"(/?)\s*(?:\(([^()]*)\)|1|([^\W\d]+)\^?(-?\d*))")
+_FACTOR = re.compile(r"(/?)\s*(?:\(([^()]*)\)|1|(°?[^\W\d]+)\^?(-?\d*))")
 _SAME = (sp.Abs, sp.re)
 _LIKE = (sp.Add, sp.Max, sp.Min)
 

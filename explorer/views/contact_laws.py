@@ -102,7 +102,7 @@ def friction_law_plot(solution: Solution, points: Rows) -> Plot:
     rough = [a for a in _loaded(solution) if a in solution.system.rough]
     at = np.arange(1, len(points.t))  # no step has ended in the first row
     top = solution.lam_max[at].max(initial=0.0)
-    traces, widest, some = [], 1e-9, _some_of(rough, len(solution.system.rough))
+    traces, widest, some = [], 0.0, _some_of(rough, len(solution.system.rough))
     for k, a in enumerate(rough):
         on = at[solution.lam_max[at, a] > _SEEN * top]
         on = few(on, max(_POINTS // len(rough), 20))
@@ -112,6 +112,7 @@ def friction_law_plot(solution: Solution, points: Rows) -> Plot:
         text = "slip = %{x:.4g} m/s<br>friction = %{y:.4g} μλ"
         name = solution.system.contacts[a].name
         traces.append(_dots(x, share, 0 if some else k, name, text, solution.t[on]))
+    widest = widest if widest > 1e-9 else 1.0  # all stick: no axis in nanometres
     low, high = extent(np.array([-_WIDE * widest, _WIDE * widest]))
     graph = np.array([(low, 1), (0, 1), (0, -1), (high, -1)], np.float32).T
     return Plot(

@@ -43,7 +43,8 @@ def phase_plot(solution: Solution, points: Rows, ghosts: Ghosts = None) -> Plot:
                     ghost.colour if ghost else COLOURS[rank],
                     name=f"{ghost.name} {x_text}" if ghost else x_text,
                     breaks=seen.torn if states else seen.jumps,
-                    held=not states,
+                    held=not states
+                    and not seen.torn.size,  # behind a reset the state is another one
                     line=ghost.line(1.0) if ghost else {"width": 1.4},
                     hovertemplate=hover,
                     meta={"t": seen.t} if ghost else {"t": seen.t, "start": begins},

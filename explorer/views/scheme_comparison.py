@@ -93,7 +93,7 @@ def scheme_comparison(
 
 def _columns(plots: Sequence[Plot], look: Look) -> list[list[Plot]]:
     """Fill columns one after the other; the last plot is as high as what is free."""
-    across = 1 if len(plots) < 2 or look.width < _NARROW else 2 if len(plots) < 7 else 3
+    across = 1 if len(plots) < 2 or look.width < _NARROW else 2 if len(plots) < 9 else 3
     down = math.ceil(len(plots) / across)
     columns = [list(plots[k : k + down]) for k in range(0, len(plots), down)]
     plots[-1].share = float(down - len(columns[-1]) + 1)

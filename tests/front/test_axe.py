@@ -170,3 +170,15 @@ def test_what_a_screen_reader_says_has_names_and_values(stage):
     assert {"status", "table", "columnheader", "toolbar"} <= set(roles)
     assert "Mechanism: Bouncing ball" in [name for role, name, _ in said if role == "image"]
     assert "Plots: Bouncing ball" in [name for role, name, _ in said if role == "group"]
+    assert "graphics-symbol" not in roles  # plotly's own, which have no names
+    assert not [name for role, name, _ in said if role == "StaticText" and name == "time t (s)"]
+    heard = {
+        n["name"]["value"]: n.get("description", {}).get("value", "")
+        for n in tree
+        if not n["ignored"] and n["role"]["value"] in ("group", "slider")
+    }
+    assert heard["Plots: Bouncing ball"].startswith("5 plots: y (m) over time t (s); ")
+    assert "energy (J) over time t (s)" in heard["Plots: Bouncing ball"]
+    # what a parameter is at all is not said for each of them
+    assert heard["m (mass), kg"].startswith("Its slider goes from 0.1 to ")
+    assert heard["e (restitution)"].startswith("How much of the normal velocity")

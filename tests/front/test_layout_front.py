@@ -79,6 +79,13 @@ def test_nor_above_the_orders(seen, name):
     assert seen(panels["order"](Session(name))._answer) == []
 
 
+@pytest.mark.browser
+def test_nor_where_six_schemes_are_compared(seen):
+    panel = panels["schemes"](Session("bouncing_ball"))
+    assert len(panel.session.comparison().runs) == 6
+    assert seen(panel._answer) == []
+
+
 LIGHTNESS = """(colours) => {
   const pen = new OffscreenCanvas(1, 1).getContext("2d");
   return colours.map((colour) => {

@@ -54,3 +54,17 @@ def test_a_diode_is_filled_while_it_conducts_and_currents_can_be_switched_off(st
     assert lit_at(stage, run.t[conducts]) > 50
     assert lit_at(stage, run.t[blocks]) == 0
     assert stage.errors == []
+
+
+def test_a_run_of_milliseconds_plays_so_that_it_is_seen(stage):
+    speeds = stage.page.locator(".nsx-speed option").all_inner_texts()
+    assert speeds[3] == "0.001×"  # 5 ms take 5 s of the screen
+    assert speeds[-1] == "0.001×, slow at events"
+    lit_at(stage, 0.0)
+    stage.page.click(".nsx-play")
+    seen = stage.js("""() => new Promise((resolve) => { const seen = [], r = document.querySelector(".nsx-scrub");
+      const look = () => { seen.push(Number(r.value)); if (seen.at(-1) > 0 && seen.length > 8) resolve(seen);
+        else requestAnimationFrame(look); }; look(); })""")
+    stage.page.click(".nsx-play")
+    assert seen == sorted(seen)
+    assert 0 < seen[-1] < 4e-3  # it went on from picture to picture, and did not begin again

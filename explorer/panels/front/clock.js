@@ -3,7 +3,8 @@
 import { icon, make, setText } from "./dom.js";
 import { clamp, prefixOf } from "./scale.js";
 
-const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4];
+const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4]; // times the usual one of a run
+const [SHORT, LONG] = [0.5, 100]; // seconds of the screen in which a run can be followed at the speed of its own time
 const SLOW = "slow"; // a choice of its own: slow motion around events
 const [AROUND, SLOWLY] = [0.02, 0.1]; // of the span on both sides of an event, and how slow it is there
 const APART = 1e-6; // of the span: the event at which the cursor stands is not the next one
@@ -15,6 +16,7 @@ export class Clock {
     this.end = 0;
     this.unit = "s";
     this.playing = false;
+    this.usual = 1;
     this.instants = [];
     [this.before, this.after] = [[-1, "back", "Previous event (p)"], [1, "forth", "Next event (n)"]].map(
       ([way, name, title]) => make("button", {
@@ -63,8 +65,20 @@ export class Clock {
       this.range.step = (end - start) / 1000;
     }
     [this.factor, this.prefix] = prefixOf(end, this.unit);
+    this.pace(end - start);
     this.digits = clamp(3 - Math.floor(Math.log10((end - start) * this.factor)), 0, 6);
     this.seek(this.time);
+  }
+
+  // Milliseconds of a circuit would be over before they are seen, and days never: then all speeds are other
+  // ones, by a power of ten.
+  pace(length) {
+    const usual = length < SHORT || length > LONG ? 10 ** Math.floor(Math.log10(length / (length < SHORT ? 2 : 10))) : 1;
+    if (usual === this.usual) return;
+    this.usual = usual;
+    const said = (one) => `${Number((one * usual).toPrecision(3))}\u00d7`;
+    for (const [k, one] of SPEEDS.entries()) setText(this.speed.options[k], said(one));
+    setText(this.slow, `${said(1)}, slow at events`);
   }
 
   // The times at which something happens.
@@ -88,9 +102,9 @@ export class Clock {
 
   // How many seconds of the run pass in one of the screen.
   get rate() {
-    if (this.speed.value !== SLOW) return Number(this.speed.value);
+    if (this.speed.value !== SLOW) return this.usual * Number(this.speed.value);
     const wide = AROUND * (this.end - this.start);
-    return this.instants.some((t) => Math.abs(t - this.time) < wide) ? SLOWLY : 1;
+    return this.instants.some((t) => Math.abs(t - this.time) < wide) ? this.usual * SLOWLY : this.usual;
   }
 
   seek(time) {

@@ -32,7 +32,8 @@ export function helpOf({ key, label, text, low, high, unit, stops, fixed, kind }
   const named = plainLabel(label);
   const word = text && text !== named ? `${named}: ${text}` : named;
   const { means, equation } = within ?? entry;
-  return { word, means: `${means}${range}`, equation };
+  const brief = own[1] === "rho" && !within && text ? range.trim() : ""; // what all parameters are is heard once too often
+  return { word, means: `${means}${range}`, equation, brief };
 }
 
 // Of a title of an axis or the head of a column, without its unit.
@@ -182,6 +183,17 @@ export class Help {
     });
   }
 
+  // What stands in the plots, in one sentence: else a screen reader reads each number of their axes.
+  describePlots() {
+    const { plot, picture: { layout } } = this.panel;
+    if (!layout || layout === this.layout) return;
+    this.layout = layout;
+    this.plots ??= this.aloud("plots");
+    for (const ink of plot.querySelectorAll("svg.main-svg")) ink.setAttribute("aria-hidden", "true");
+    plot.setAttribute("aria-describedby", this.plots.id);
+    setText(this.plots, plotted(layout));
+  }
+
   aloud(k) {
     const node = make("span", { hidden: true, id: `${this.tip.id}-${k}` });
     this.panel.root.append(node);
@@ -222,7 +234,20 @@ export class Help {
   }
 }
 
-const spoken = (entry) => (entry ? [entry.means, entry.equation].filter(Boolean).join(" ") : "");
+// "2 plots: y (m) over time t (s); y (m/s) over y (m)." Of plots that share an axis one has its title.
+export function plotted(layout) {
+  const axis = (name) => layout[`${name[0]}axis${name.slice(1)}`] ?? {};
+  const own = Object.keys(layout).filter((key) => /^xaxis/.test(key)).map((key) => `x${key.slice(5)}`);
+  const shared = (name) => axis(name).matches ?? name;
+  const said = own.map((name) => {
+    const across = own.find((other) => shared(other) === shared(name) && axis(other).title?.text);
+    const [up, along] = [axis(axis(name).anchor ?? "y"), axis(across ?? name)].map(({ title }) => plainLabel(title?.text ?? ""));
+    return along ? `${up} over ${along}` : up;
+  }).filter(Boolean);
+  return said.length ? `${said.length} plot${said.length > 1 ? "s" : ""}: ${said.join("; ")}.` : "";
+}
+
+const spoken = (entry) => (entry?.brief ? entry.brief : entry ? [entry.means, entry.equation].filter(Boolean).join(" ") : "");
 
 function written({ word, means, equation }) {
   return make("div", {}, make("strong", {}, labelNodes(word)), make("div", {}, means),

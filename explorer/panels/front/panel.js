@@ -286,6 +286,7 @@ export class Panel {
   placeCursor() {
     const { picture, plot } = this;
     this.tell();
+    this.help.describePlots();
     const place = () => {
       this.cursor.place(plot, picture.layout, picture.shown(picture.data), this.theme);
       this.handles.place(plot, picture.data, (key) => this.puller.ahead(key), this.theme);

@@ -11,7 +11,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TypeAlias, cast
+from typing import ClassVar, TypeAlias, cast
 
 from explorer.dispatch.simulate import simulate
 from explorer.errors import BadValue, ExplorerError
@@ -99,6 +99,8 @@ def _curve(
 class OrderStates(SeeStates):
     """States of the order panel."""
 
+    scales: ClassVar[Mapping[str, str]] = {"see.width": "log"}
+
     def fresh(
         self, model: str, sizes: Mapping[str, int] | None = None, scheme: Chosen | None = None
     ) -> State:
@@ -154,6 +156,7 @@ class OrderSession(Session):
         new = cls(session.system if own else session.state["model"])
         groups = {"size": session.state["sizes"], "rho": session.state["rho"]}
         new.change({f"{g}.{k}": x for g, values in groups.items() for k, x in values.items()})
+        new.take_spans(session)
         new._past.clear()
         return new
 

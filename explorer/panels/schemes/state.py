@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import cast
+from typing import ClassVar, cast
 
 from explorer.dispatch.simulate import schemes_for
 from explorer.errors import BadValue, suggest
@@ -30,6 +30,8 @@ _KEPT = 8  # comparisons: undo and the release of a slider ask for the same one 
 
 class SchemesStates(SeeStates):
     """States of the panel that compares schemes."""
+
+    scales: ClassVar[Mapping[str, str]] = {"see.step": "log"}
 
     def fresh(
         self, model: str, sizes: Mapping[str, int] | None = None, scheme: Chosen | None = None
@@ -96,6 +98,7 @@ class SchemesSession(Session):
         given = {k: session.states.value(session.state, k) for k in own if not k.startswith("see.")}
         del given["model"]
         new.change(given)
+        new.take_spans(session)
         new._past.clear()
         return new
 

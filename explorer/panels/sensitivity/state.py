@@ -12,7 +12,7 @@ import contextlib
 import copy
 import functools
 from collections.abc import Callable, Mapping
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 
@@ -142,6 +142,7 @@ def _choices(system: System) -> list[str]:
 class SensitivityStates(States):
     """States of the sensitivity panel."""
 
+    scales: ClassVar[Mapping[str, str]] = {"see.delta": "log", "see.event": "whole"}
     draws_inputs = False
 
     def fresh(
@@ -282,6 +283,7 @@ class SensitivitySession(Session):
         if session.state["mode0"] is not None:
             with_it["mode0"] = session.state["mode0"]
         new.change(with_it)
+        new.take_spans(session)
         new._past.clear()
         return new
 

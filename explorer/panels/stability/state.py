@@ -11,7 +11,7 @@ import copy
 import dataclasses
 import functools
 from collections.abc import Mapping
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 
@@ -95,6 +95,11 @@ def _oscillation(scheme: Newmark | GeneralizedAlpha, xi: float, omega_h: float) 
 
 class StabilityStates(States):
     """States of the stability panel."""
+
+    scales: ClassVar[Mapping[str, str]] = {
+        name if name in ("xi", "omega_h") else f"knob.{name}": "log" if param.log else ""
+        for name, param in KNOBS.items()
+    }
 
     def system(self, state: State) -> System:
         """Return the oscillator; the same object as long as xi is the same."""

@@ -10,6 +10,7 @@ import json
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -42,6 +43,8 @@ _KEPT = 8  # pairs of runs: undo and the release of a slider ask for the same on
 
 class TwoStartsStates(SeeStates):
     """States of the panel with two starts."""
+
+    scales: ClassVar[Mapping[str, str]] = {"see.offset": "log"}
 
     def fresh(
         self, model: str, sizes: Mapping[str, int] | None = None, scheme: Chosen | None = None
@@ -121,6 +124,7 @@ class TwoStartsSession(Session):
         if "scheme" in known:
             new.change({"scheme": session.states.value(session.state, "scheme")})
         new.change({k: session.states.value(session.state, k) for k in own if k in known})
+        new.take_spans(session)
         new._past.clear()
         return new
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import sympy as sp
 
 from explorer.systems.lagrangian import LagrangianSystem
 from explorer.systems.mechanical import MechanicalSystem
+from explorer.systems.picture.corners import Corner, cornered
 from explorer.systems.picture.couplings import coupled, order_along, rest_distance
 from explorer.systems.sketch import Shape, circle, line
 
@@ -35,9 +37,10 @@ class Body:
     q : tuple of sympy.Symbol
         The coordinates that place it: (x, y) in the plane, or the one of a rail or hinge.
     kind : str
-        "disc", "block" on a rail along `axis`, or "bob" at the end of a rod.
-    axis : (float, float)
-        Direction of a rail.
+        "disc", "block" on a rail along `axis`, "wedge" that carries such a rail, or "bob" at the
+        end of a rod.
+    axis : (x, y)
+        Direction of a rail: a unit vector, of formulas if it rises.
     hinge : (x, y) or None
         Where the rod of a bob begins.
     turn : formula or None
@@ -48,7 +51,7 @@ class Body:
     place: tuple[sp.Expr, sp.Expr]
     q: tuple[sp.Symbol, ...]
     kind: str
-    axis: tuple[int, int] = (1, 0)
+    axis: tuple[sp.Expr | int, sp.Expr | int] = (1, 0)
     hinge: tuple[sp.Expr, sp.Expr] | None = None
     turn: sp.Symbol | None = None
 
@@ -61,6 +64,8 @@ class Bodies:
     ranges: dict[str, tuple[float, float]]
     all: list[Body] = field(default_factory=list)
     radius: dict[str, sp.Expr] = field(default_factory=dict)  # of discs that touch each other
+    corners: dict[str, list[Corner]] = field(default_factory=dict)  # of bodies that strike by them
+    usual: dict[sp.Basic, float] = field(default_factory=dict)  # values of the parameters
 
     def of(self, symbols: set[sp.Basic]) -> list[Body]:
         """Return the bodies that some symbols place."""
@@ -84,6 +89,23 @@ class Bodies:
                 found.append(line(*ends, role="trace"))
         return found
 
+    def _wedge(self, body: Body) -> Shape:
+        """Return the triangle below the way of the block that a wedge carries."""
+        rider = next(
+            one
+            for one in self.all
+            if one.name in self.ranges and one.axis == body.axis and one.kind == "block"
+        )
+        ax, ay = body.axis
+        low, high = self.ranges[rider.name]
+        ends = [
+            (body.place[0] + s * ax, body.place[1] + s * ay)
+            for s in (low - self.size, high + self.size)
+        ]
+        falls = float(sp.sympify(ay).subs(self.usual)) < 0
+        top, foot = ends if falls else ends[::-1]
+        return line(top, foot, (top[0], foot[1]), closed=True, label=body.name)
+
     @property
     def shapes(self) -> list[Shape]:
         """The bodies as they are drawn, each with its name."""
@@ -92,9 +114,23 @@ class Bodies:
             (x, y), r = body.place, self.half(body)
             if body.hinge is not None:
                 found.append(line(body.hinge, body.place))
+            if body.kind == "wedge":
+                found.append(self._wedge(body))
+                continue
+            if body.kind == "block" and 0 not in body.axis:
+                ax, ay = body.axis
+                pairs = [(-r, -r), (r, -r), (r, r), (-r, r)]
+                tilted = [(x + i * ax - j * ay, y + i * ay + j * ax) for i, j in pairs]
+                found.append(line(*tilted, closed=True, label=body.name))
+                continue
             if body.kind == "block":
                 corners = [(x + i * r, y + j * r) for i, j in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
                 found.append(line(*corners, closed=True, label=body.name))
+                continue
+            if body.turn is not None and body.name in self.corners:
+                places = [one.place for one in self.corners[body.name]]
+                given = body.name, body.place, body.turn, places
+                found += cornered(*given, self.usual, self.size)
                 continue
             found.append(circle(x, y, r, label=body.name))
             if body.turn is not None:
@@ -113,7 +149,8 @@ def bodies_of(system: LagrangianSystem, ranges: Sequence[tuple[float, float]]) -
         name: (low, high) if np.isfinite(low) and np.isfinite(high) else (0.0, 0.0)
         for name, (low, high) in zip(system.coordinates, ranges, strict=True)
     }
-    bodies = Bodies(float(f"{_SHARE * reach:.2g}"), known)
+    usual: dict[sp.Basic, float] = {sp.Symbol(k): p.value for k, p in system.parameters.items()}
+    bodies = Bodies(float(f"{_SHARE * reach:.2g}"), known, usual=usual)
     for name, (x, y) in points.items():
         turn = next((k for k in angles & left.keys() if _suffix(k) == _suffix(x)), None)
         left = {k: s for k, s in left.items() if k not in (x, y, turn)}
@@ -172,7 +209,10 @@ def _add_rails(system: LagrangianSystem, bodies: Bodies, names: list[str]) -> No
         axis = (0, 1) if upward else (1, 0)
         offset: sp.Expr = sp.Integer(0)
         before: sp.Symbol | None = None
-        across = sp.Float(-2.2 * w * row if not upward else 2.2 * w * row)
+        if (riding := _riding(system, group)) is not None:
+            bodies.all += _wedged(riding, bodies)
+            continue
+        across = sp.Float((2.2 if upward else -2.2) * w * row) if row else sp.Integer(0)
         string = len(group) > _TALLEST
         for k, name in enumerate(order_along(system, group)):
             q = sp.Symbol(name)
@@ -186,6 +226,53 @@ def _add_rails(system: LagrangianSystem, bodies: Bodies, names: list[str]) -> No
             axis = (0, 1) if string else axis
             bodies.all.append(Body(name, place, (q,), "block", axis))
             before = q
+
+
+class _Riding(NamedTuple):
+    """A coordinate along a slope of a body that another one moves."""
+
+    carrier: sp.Symbol
+    rider: sp.Symbol
+    axis: tuple[sp.Expr, sp.Expr]
+
+
+def _riding(system: LagrangianSystem, names: Sequence[str]) -> _Riding | None:
+    """Return which of two coordinates moves on the other: where its mass also moves with that one.
+
+    Of m along s on a wedge X the inertia is m, and m cos(a) between both: it moves along (cos(a),
+    sin(a)), and down where gravity draws it on.
+    """
+    if len(names) != 2 or not isinstance(system, MechanicalSystem):
+        return None
+    usual: dict[sp.Basic, float] = {sp.Symbol(k): p.value for k, p in system.parameters.items()}
+    places = [system.coordinates.index(name) for name in names]
+    own = [_entry(system, k, k) for k in places]
+    shared = _entry(system, *places)
+    if shared == 0 or any(one.has(*system.q, *system.v, system.t) for one in (shared, *own)):
+        return None
+    first, second = (float(one.subs(usual)) for one in own)
+    light = int(second < first)
+    level = sp.simplify(shared / own[light])
+    share = float(level.subs(usual))
+    if not 0 < abs(share) < 1:
+        return None
+    rider, carrier = (system.q[places[k]] for k in (light, 1 - light))
+    values: dict[sp.Basic, object] = {**usual, **dict.fromkeys([*system.q, *system.v, system.t], 0)}
+    pull = system.force[places[light]].subs(values)
+    falls = bool(pull.is_number and pull.is_real and float(pull) > 0)
+    rise = sp.sqrt(1 - level**2)
+    return _Riding(carrier, rider, (level, -rise if falls else rise))
+
+
+def _wedged(riding: _Riding, bodies: Bodies) -> list[Body]:
+    """Return a wedge and the block on it, which stands on the slope."""
+    carrier, rider, (ax, ay) = riding
+    half, side = sp.Float(bodies.size / 2), 1 if float(ax.subs(bodies.usual)) > 0 else -1
+    place = carrier + rider * ax - side * half * ay, rider * ay + side * half * ax
+    return [
+        Body(carrier.name, (carrier, sp.Integer(0)), (carrier,), "wedge", riding.axis),
+        Body(rider.name, place, (rider,), "block", riding.axis),
+    ]
 
 
 def _apart(bodies: Bodies, before: str, name: str) -> float:

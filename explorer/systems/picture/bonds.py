@@ -32,6 +32,10 @@ def _rods(system: LagrangianSystem, bodies: Bodies) -> Iterator[Shape]:
         held = bodies.of(phi.free_symbols)
         if len(held) == 2 and all(body.kind == "disc" for body in held):
             yield line(held[0].place, held[1].place)
+        elif sorted(body.kind for body in held) == ["block", "disc"]:
+            block, disc = sorted(held, key=lambda body: body.kind)
+            if round_zero(phi, disc.q, block.place) is not None:
+                yield line(disc.place, block.place)
         elif len(held) == 1 and held[0].kind == "disc":
             yield from _track(phi, held[0], bodies)
 
@@ -131,8 +135,10 @@ def _between(one: Body, other: Body, bodies: Bodies, force: sp.Expr | None) -> S
 
 
 def _same_rail(one: Body, other: Body) -> bool:
+    if one.axis != other.axis or 0 not in one.axis:
+        return one is other
     across = 1 - one.axis.index(1)
-    return one.axis == other.axis and bool(one.place[across] == other.place[across])
+    return bool(one.place[across] == other.place[across])
 
 
 def _anchored(body: Body, bodies: Bodies, side: int, force: sp.Expr | None) -> Iterator[Shape]:

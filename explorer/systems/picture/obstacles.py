@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -10,6 +11,7 @@ import sympy as sp
 
 from explorer.systems.lagrangian import LagrangianSystem
 from explorer.systems.picture.bodies import Bodies, Body
+from explorer.systems.picture.corners import corner
 from explorer.systems.sketch import Shape, circle, ground, line
 
 __all__ = ["obstacles", "round_zero"]
@@ -17,6 +19,7 @@ __all__ = ["obstacles", "round_zero"]
 Place: TypeAlias = "tuple[sp.Expr, sp.Expr]"
 _AROUND = np.linspace(0, 2 * np.pi, 49)
 _POINTS = 41  # of a curved ground
+_RADIUS = re.compile(r"^[rR](_?\w{0,2})$")
 
 
 def obstacles(system: LagrangianSystem, bodies: Bodies) -> list[Shape]:
@@ -27,6 +30,8 @@ def obstacles(system: LagrangianSystem, bodies: Bodies) -> list[Shape]:
     """
     found: list[Shape] = []
     gaps = [sp.sympify(contact.gap) for contact in system.contacts]
+    for gap in gaps:
+        _take_radius(gap, bodies)
     for gap in gaps:
         touching = bodies.of(gap.free_symbols)
         if len(touching) == 2:
@@ -45,6 +50,8 @@ def _ends(gap: sp.Expr, body: Body, gaps: list[sp.Expr], bodies: Bodies) -> list
 
     def wall(gap: sp.Expr) -> tuple[int, int, sp.Expr] | None:
         """Return the axis that a wall is across, on which side is room, and where it is."""
+        if body.turn is not None and gap.has(body.turn):
+            return None
         for k, (q, other) in enumerate((body.q, body.q[::-1])):
             slope = gap.diff(q)
             if slope and not slope.free_symbols & {q, other} and not gap.has(other):
@@ -65,6 +72,19 @@ def _ends(gap: sp.Expr, body: Body, gaps: list[sp.Expr], bodies: Bodies) -> list
     end = high[0] if high else low[0] + 2 * reach
     ends = [(s, own[2]) if own[0] == 1 else (own[2], s) for s in (start, end)]
     return ends if (own[1] > 0) == (own[0] == 1) else ends[::-1]
+
+
+def _take_radius(gap: sp.Expr, bodies: Bodies) -> None:
+    """Let a disc whose centre is r from a wall at an impact have the radius r, if r is its name."""
+    touching = bodies.of(gap.free_symbols)
+    if len(touching) != 1 or touching[0].kind != "disc":
+        return
+    q = touching[0].q
+    slopes, rest = [gap.diff(x) for x in q], gap.subs(dict.fromkeys(q, 0))
+    if sorted(abs(x) if x.is_number else -1 for x in slopes) != [0, 1] or not gap.has(*q):
+        return
+    if (-rest).is_Symbol and _RADIUS.match(str(-rest)):
+        bodies.radius.setdefault(touching[0].name, -rest)
 
 
 def _touch(gap: sp.Expr, pair: list[Body], bodies: Bodies) -> None:
@@ -101,6 +121,11 @@ def _wall(gap: sp.Expr, body: Body, bodies: Bodies) -> Iterator[Shape]:
         yield ground(*(ends if side > 0 else ends[::-1]))
         return
     across = 1.5 * bodies.size
+    if 0 not in body.axis:
+        ax, ay = body.axis
+        fx, fy = at[0] - side * half * ax, at[1] - side * half * ay
+        yield ground((fx - across * ay, fy + across * ax), (fx + across * ay, fy - across * ax))
+        return
     if body.axis == (0, 1):
         level = at[1] - side * half
         ends = [(at[0] - across, level), (at[0] + across, level)]
@@ -122,18 +147,12 @@ def _in_the_plane(gap: sp.Expr, body: Body, bodies: Bodies) -> Iterator[Shape]:
     half, reach = bodies.half(body), 8 * bodies.size
     a, b = gap.diff(x), gap.diff(y)
     if body.turn is not None and gap.has(body.turn):
+        yield from _at_a_corner(gap, body, body.turn, bodies)
         return
     if not a.has(x, y) and not b.has(x, y):
         if a == 0 and b == 0:
             return
-        size = sp.sqrt(a**2 + b**2)
-        nx, ny = a / size, b / size
-        offset = gap.subs({x: 0, y: 0}) / size + half
-        foot = (-offset * nx, -offset * ny)
-        yield ground(
-            (foot[0] - reach * ny, foot[1] + reach * nx),
-            (foot[0] + reach * ny, foot[1] - reach * nx),
-        )
+        yield _plane(a, b, gap.subs({x: 0, y: 0}), half, reach)
         return
     zero = round_zero(gap, body.q, None)
     if zero is not None:
@@ -151,6 +170,29 @@ def _in_the_plane(gap: sp.Expr, body: Body, bodies: Bodies) -> Iterator[Shape]:
         height = sp.expand(y - gap / b)
         at = np.linspace(-reach, reach, _POINTS)
         yield line(*((float(s), height.subs(x, float(s)) - half) for s in at), role="ground")
+
+
+def _plane(a: sp.Expr, b: sp.Expr, c: sp.Expr, far: sp.Expr, reach: float) -> Shape:
+    """Return the ground on which a x + b y + c is zero, moved by `far` against its normal."""
+    size = sp.sqrt(a**2 + b**2)
+    nx, ny = a / size, b / size
+    offset = c / size + far
+    foot = (-offset * nx, -offset * ny)
+    return ground(
+        (foot[0] - reach * ny, foot[1] + reach * nx),
+        (foot[0] + reach * ny, foot[1] - reach * nx),
+    )
+
+
+def _at_a_corner(gap: sp.Expr, body: Body, turn: sp.Symbol, bodies: Bodies) -> Iterator[Shape]:
+    """Yield what a corner of a body strikes, unless another corner strikes it too."""
+    one = corner(gap, body.q, turn)
+    if one is None:
+        return
+    known = bodies.corners.setdefault(body.name, [])
+    if all(other[1:] != one[1:] for other in known):
+        yield _plane(*one.normal, one.offset, sp.Integer(0), 8 * bodies.size)
+    known.append(one)
 
 
 def round_zero(
