@@ -16,9 +16,15 @@ import sympy as sp
 from explorer.systems.constraints import force_name
 
 if TYPE_CHECKING:
-    from explorer.systems.base import System
+    from collections.abc import Sequence
 
-__all__ = ["constraint_units", "event_unit", "measured", "phi_unit", "product", "symbol_units"]
+    from explorer.systems.base import System
+    from explorer.systems.sketch import Shape
+
+__all__ = [
+    "constraint_units", "event_unit", "length_unit", "measured", "phi_unit", "product",
+    "symbol_units",
+]  # fmt: skip
 
 Powers = dict[str, sp.Rational]
 _DERIVED = {
@@ -26,6 +32,7 @@ _DERIVED = {
     "V": "kg m2/A/s3", "Ω": "kg m2/A2/s3", "F": "A2 s4/kg/m2", "H": "kg m2/A2/s2",
 }  # fmt: skip
 _TIMES = {"s", "min"}
+_LENGTHS = {"m", "mm", "cm", "km", "µm", "nm"}
 _FACTOR = re.compile(r"(/?)\s*(?:\(([^()]*)\)|1|(°?[^\W\d]+)\^?(-?\d*))")
 _SAME = (sp.Abs, sp.re)
 _LIKE = (sp.Add, sp.Max, sp.Min)
@@ -147,6 +154,14 @@ def symbol_units(system: System) -> dict[str, str]:
         rate = product(unit, f"1/{time}")
         known |= {f"v_{name}": rate, f"d_{name}": rate, f"a_{name}": product(rate, f"1/{time}")}
     return known | dict(zip(names, own, strict=True)) | declared
+
+
+def length_unit(system: System, shapes: Sequence[Shape]) -> str:
+    """Return the unit of length of a picture; "" if the formulas of its points name none, or two."""
+    units = symbol_units(system)
+    places = {x for shape in shapes for point in shape.points for x in map(sp.sympify, point)}
+    found = {measured(x, units) for x in places if x.free_symbols} & _LENGTHS
+    return found.pop() if len(found) == 1 else ""
 
 
 def event_unit(system: System, kind: str, name: str) -> str | None:

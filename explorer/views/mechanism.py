@@ -10,6 +10,7 @@ import numpy as np
 
 from explorer.results.solution import Solution
 from explorer.systems.sketch import Shape
+from explorer.systems.units import length_unit
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.contact_arrows import Arrows, arrows_of
 from explorer.views.drawing.decimate import fine
@@ -122,7 +123,7 @@ def frames(solution: Solution, share: float = 1.0) -> Film | None:
         t (k,), xy (k, points, 2) as float32; box [x0, x1, y0, y1]; items: kind, role, n, closed,
         radius of each shape.
     """
-    shapes = shapes_of(solution)
+    shapes, system = shapes_of(solution), solution.system
     if not shapes or solution.observe is None:
         return None
     solution = fine(solution)
@@ -161,7 +162,7 @@ def frames(solution: Solution, share: float = 1.0) -> Film | None:
         "t": (solution.t[at] if times is None else times).astype(np.float32),
         "xy": xy.astype(np.float32),
         "box": [low[0] - pad, high[0] + pad, low[1] - pad, high[1] + pad],
-        "unit": "" if solution.system.discrete or any(s.role in _SHEET for s in shapes) else "m",
+        "unit": "" if any(s.role in _SHEET for s in shapes) else length_unit(system, shapes),
         "items": items,
         "arrows": arrows_of(solution, at),
         "values": shown[at].astype(np.float32),
