@@ -1,0 +1,62 @@
+"""The same motion in other units of length and time: the same run, or a caution that it is not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import explorer as ex
+
+
+def ball(length=1.0, time=1.0):
+    system = ex.MechanicalSystem(
+        "ball",
+        q="y",
+        params={"g": 9.81 * length / time**2, "e": 0.6},
+        force=["-g"],
+        contacts=[ex.Contact("y", e="e")],
+    )
+    system.start(q=[length], v=[0], t_end=2.5 * time)
+    return system
+
+
+def pressed(length=1.0, time=1.0):
+    """A body that is pressed on the ground at first by nothing: F = -sin(w t)."""
+    system = ex.MechanicalSystem(
+        "pressed",
+        q="y",
+        params={"F": length / time**2, "w": 1 / time},
+        force=["-F*sin(w*t)"],
+        contacts=[ex.Contact("y", e=0.5)],
+    )
+    system.start(q=[0], v=[0], t_end=9 * time)
+    return system
+
+
+@pytest.mark.parametrize(
+    ("length", "time"), [(1e-6, 1e-6), (1, 1e-6), (1e3, 1e-3), (1e-6, 1), (1e3, 1e5), (1, 1e6)]
+)
+def test_a_ball_bounces_alike_in_all_units(length, time):
+    run = ex.simulate(ball(length, time), "EventDriven")
+    fall = np.sqrt(2 / 9.81)
+    hits = fall + 2 * fall * np.cumsum([0, *(0.6 ** np.arange(1, 9))])
+    found = [event.t / time for event in run.events[:9]]
+    assert np.allclose(found, hits, rtol=0, atol=1e-6)
+    assert run.certificate.ok
+
+
+@pytest.mark.parametrize("time", [1e-6, 1e-3, 1.0, 1e5])
+def test_what_a_force_does_a_moment_later_is_seen_in_all_units(time):
+    run = ex.simulate(pressed(1.0, time), "EventDriven")
+    (event,) = run.events
+    assert event.t / time == pytest.approx(np.pi, abs=1e-7)
+    s = 9 - np.pi
+    assert run.q[-1, 0] == pytest.approx(s - np.sin(s), abs=1e-6)
+
+
+@pytest.mark.parametrize("scheme", ["EventDriven", "FESD"])
+def test_a_model_of_nanometres_is_no_plain_success(scheme):
+    scheme = ex.FESD(h=0.1e-9) if scheme == "FESD" else scheme
+    run = ex.simulate(ball(1e-9, 1e-9), scheme)
+    assert not run.certificate["resolution"].ok
+    assert "smaller units" in run.certificate["resolution"].words
