@@ -28,9 +28,9 @@ def resolution(run: Solution, finest: float) -> list[Check]:
     if not _NOISE < size < np.inf:
         return []
     words = (
-        f"All positions and gaps stay within {number(size, 2)}, but the run tells apart no less than "
-        f"{number(finest, 2)} (atol, and the width in which a gap counts as closed): its digits "
-        "and events are not reliable. Write the model in smaller units, in which positions are "
-        "about 1."
+        f"All positions and gaps stay within {number(size, 2)}, but the run tells apart no less "
+        f"than {number(finest, 2)} (atol, and the width in which a gap counts as closed): its "
+        "digits and events are not reliable. Write the model in smaller units, in which positions "
+        "are about 1."
     )
     return [Check("resolution", finest / size, _SHARE, "", words)]
