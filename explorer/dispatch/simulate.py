@@ -155,10 +155,24 @@ def simulate(
     status = _status(system, solution)
     if status.ok and (suspect := mistakes.after(system, solution, bool(given))):
         _warn(said, ModelWarning, *(f"'{system.name}': {found}" for found in suspect))
+    if status.ok and {"q0", "v0"} & begun.keys():
+        _said_if_moved(said, system, solution, begun)
     solution = solution.concluded(status, tuple(said), _asked(span, given, record))
     if throw and not solution.status.ok:
         raise StepFailed(f"'{system.name}': {solution.status.message}", solution)
     return solution
+
+
+def _said_if_moved(
+    said: list[str], system: System, solution: Solution, begun: dict[str, np.ndarray]
+) -> None:
+    """Say that the start of the user was put on the constraints, if it was moved."""
+    n = len(system.coordinates)
+    none = np.full(n, np.nan)
+    asked = np.concatenate([begun.get("q0", none), begun.get("v0", none)])
+    far, sentence = mistakes.moved(system, asked, np.concatenate([solution.q[0], solution.v[0]]))
+    if far > mistakes.MOVED:
+        _warn(said, ModelWarning, f"'{system.name}': {sentence}")
 
 
 def _asked(t_end: float, given: Settings, record: Recorder | None) -> Plain:
