@@ -630,3 +630,9 @@ def test_a_file_has_a_path(path):
         run.save(path)
     with pytest.raises(ex.BadValue, match="is no path of a file"):
         ex.load(path)
+
+
+@pytest.mark.parametrize("limit", [{"max_steps": 10**30}, {"max_events": 10**14}])
+def test_limits_beyond_memory_are_refused(limit):
+    with pytest.raises(ex.BadValue, match=r"must be at most|more than memory allows"):
+        ex.simulate(ex.models.bouncing_ball(), ex.EventDriven(**limit), t_end=0.1)
