@@ -830,5 +830,5 @@ def test_cradle_simultaneous_impact_is_newtons_law_for_all_contacts():
 
 
 def test_the_file_of_several_models_is_no_model():
-    with pytest.raises(ex.BadValue, match="has no 'five_bar'. Did you mean 'five_bar_"):
+    with pytest.raises(ex.BadValue, match=r"has no 'five_bar'\. Did you mean 'five_bar_"):
         ex.models.five_bar()
