@@ -60,3 +60,33 @@ def test_a_model_of_nanometres_is_no_plain_success(scheme):
     run = ex.simulate(ball(1e-9, 1e-9), scheme)
     assert not run.certificate["resolution"].ok
     assert "smaller units" in run.certificate["resolution"].words
+
+
+def clapper(length=1.0, time=1.0):
+    """A driven oscillator with a stop; its numbers are those of metres and seconds."""
+    system = ex.MechanicalSystem(
+        "clapper",
+        q="x",
+        params={
+            "k": 20 / time**2,
+            "c": 1 / time,
+            "F": 3 * length / time**2,
+            "w": 3.2 / time,
+            "d": 0.05 * length,
+        },
+        force=["-k*x - c*v_x + F*cos(w*t)"],
+        contacts=[ex.Contact("x + d", e=0.7)],
+    )
+    system.start(q=[0], v=[0], t_end=8 * time)
+    return system
+
+
+SCALES = [(1e-9, 1.0), (1e-6, 1e-6), (1.0, 1e-6), (1.0, 1e6), (1e6, 1.0)]
+
+
+@pytest.mark.parametrize(("length", "time"), SCALES)
+def test_a_limit_cycle_is_the_same_in_all_units(length, time):
+    """A model of nanometres rested in its start, which was called a stable cycle."""
+    cycle = ex.study.limit_cycle(clapper(length, time), period="2*pi/w")
+    assert cycle.x / [length, length / time] == pytest.approx([0.126926, 0.413349], abs=1e-6)
+    assert np.abs(cycle.multipliers) == pytest.approx([0.348253, 0.096775], abs=1e-6)
