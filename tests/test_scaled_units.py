@@ -90,3 +90,11 @@ def test_a_limit_cycle_is_the_same_in_all_units(length, time):
     cycle = ex.study.limit_cycle(clapper(length, time), period="2*pi/w")
     assert cycle.x / [length, length / time] == pytest.approx([0.126926, 0.413349], abs=1e-6)
     assert np.abs(cycle.multipliers) == pytest.approx([0.348253, 0.096775], abs=1e-6)
+
+
+@pytest.mark.parametrize(("length", "time"), SCALES)
+def test_an_equilibrium_is_found_in_all_units(length, time):
+    """Its search took no step at all in microseconds."""
+    found = ex.study.modes(clapper(length, time))
+    assert found.q / length == pytest.approx([3 / 20], rel=1e-9)
+    assert found.frequencies * time == pytest.approx([np.sqrt(20) / (2 * np.pi)], rel=1e-9)

@@ -281,7 +281,7 @@ def _units(back: Return) -> np.ndarray:
     largest = np.abs(way).max(axis=0)
     kinds = np.split(largest, 2) if back.run.has_velocities else [largest]
     least = [np.full(len(kind), _BESIDE * (kind.max() or 1.0)) for kind in kinds]
-    return np.maximum(largest, np.concatenate(least))
+    return np.asarray(np.maximum(largest, np.concatenate(least)))
 
 
 def _size(back: Return, x: np.ndarray, unit: np.ndarray) -> float:
