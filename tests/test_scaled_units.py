@@ -98,3 +98,11 @@ def test_an_equilibrium_is_found_in_all_units(length, time):
     found = ex.study.modes(clapper(length, time))
     assert found.q / length == pytest.approx([3 / 20], rel=1e-9)
     assert found.frequencies * time == pytest.approx([np.sqrt(20) / (2 * np.pi)], rel=1e-9)
+
+
+@pytest.mark.parametrize(("length", "time"), [(1.0, 1e-6), (1e-6, 1.0)])
+def test_exponents_are_the_same_in_all_units(length, time):
+    """Their sum is that of the damping and of the impacts, ln of the multipliers over a period."""
+    found = ex.study.lyapunov(clapper(length, time), period="2*pi/w", intervals=64, transient=40)
+    wanted = np.log([0.348253, 0.096775]) / (2 * np.pi / 3.2)
+    assert found.exponents * time == pytest.approx(wanted, abs=1e-3)
