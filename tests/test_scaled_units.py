@@ -106,3 +106,16 @@ def test_exponents_are_the_same_in_all_units(length, time):
     found = ex.study.lyapunov(clapper(length, time), period="2*pi/w", intervals=64, transient=40)
     wanted = np.log([0.348253, 0.096775]) / (2 * np.pi / 3.2)
     assert found.exponents * time == pytest.approx(wanted, abs=1e-3)
+
+
+@pytest.mark.parametrize(("length", "time"), SCALES[1:])
+def test_a_fit_is_the_same_in_all_units(length, time):
+    """Of data in nanometres every start was called a stationary point."""
+    system, t = clapper(length, time), np.linspace(0.1, 5, 40) * time
+    run = ex.simulate(system, "EventDriven", t_eval=t, t_end=t[-1])
+    seen = run.q[np.searchsorted(run.t, t), 0]
+    start = {"k": 1.05 * 20 / time**2, "F": 0.97 * 3 * length / time**2}
+    found = ex.fit(system, t, seen, "x", ("k", "F"), start=start, progress=False)
+    assert found.success
+    assert found.parameters["k"] * time**2 == pytest.approx(20, rel=1e-6)
+    assert found.parameters["F"] * time**2 / length == pytest.approx(3, rel=1e-6)
