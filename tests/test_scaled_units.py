@@ -119,3 +119,13 @@ def test_a_fit_is_the_same_in_all_units(length, time):
     assert found.success
     assert found.parameters["k"] * time**2 == pytest.approx(20, rel=1e-6)
     assert found.parameters["F"] * time**2 / length == pytest.approx(3, rel=1e-6)
+
+
+@pytest.mark.parametrize("length", [1e-6, 1e-3, 1.0])
+def test_a_minimum_is_the_same_in_all_units(length):
+    """Of squares of micrometres in m2 every start was a stationary point."""
+    best = ex.minimize(
+        clapper(length), {"w": f"(x + {0.02 * length})**2"}, "F", t_end=1.5, progress=False
+    )
+    assert best.success
+    assert best.cost / length**2 < 1e-9 or best.parameters["F"] / length == pytest.approx(6)
