@@ -32,6 +32,8 @@ __all__ = [
 
 T = TypeVar("T")
 
+_LARGEST = 2**53  # of whole numbers: there are no more steps than that
+
 
 @dataclasses.dataclass(frozen=True)
 class Param(metaclass=Checked):
@@ -213,6 +215,8 @@ def check_knobs(scheme: object) -> None:
         if isinstance(default, int):
             if value != int(value):
                 raise BadValue(f"{kind}: {name} = {value:g} must be a whole number.")
+            if not abs(value) <= _LARGEST:
+                raise BadValue(f"{kind}: {name} = {value:g} must be at most {_LARGEST:g}.")
             value = int(value)
         outside = (meta.low is not None and value < meta.low) or (
             meta.high is not None and value > meta.high

@@ -400,3 +400,13 @@ def test_an_impact_that_gives_energy_is_said_and_not_laid_on_the_step():
     assert "Impacts give the motion" in given(a, v, 0.9, ex.MoreauJean(h=1e-3))[1].outcome
     for scheme in (ex.EventDriven(), ex.MoreauJean(h=1e-3)):
         assert "give" not in given(a, v, 0.0, scheme)[1].outcome
+
+
+def test_a_reset_that_leads_into_the_obstacle_is_said():
+    contact = ex.Contact("y", reset={"y": "0.3*v_y"}, name="floor")
+    start = {"q": [1.0], "v": [-1.0], "t_end": 2.0}
+    system = ex.MechanicalSystem("ball", q="y", contacts=[contact], start=start)
+    check = ex.simulate(system, "EventDriven").certificate["reset"]
+    assert check.value == pytest.approx(0.3)
+    assert not check.ok
+    assert "at t = 1 s its gap still closes" in check.words

@@ -193,3 +193,29 @@ def test_a_cycle_needs_a_tolerance_that_its_start_does_not_meet(tol):
     """tol = 1e30 called the start a stable cycle."""
     with pytest.raises(ex.BadValue, match="tol"):
         ex.study.limit_cycle(models["impact_oscillator"](), period="2*pi/omega", tol=tol)
+
+
+def swinging():
+    """A pendulum in the plane, whose start is assembled."""
+    system = ex.MechanicalSystem(
+        "swinging", q="x y", force=[0, -9.81], constraints=["(x**2 + y**2 - 1)/2"]
+    )
+    system.start(q=[0.6, -0.8], v=[0, 0], t_end=0.2, assemble=True)
+    return system
+
+
+def test_a_given_start_that_assembly_moves_is_said():
+    with pytest.warns(ex.ModelWarning, match="does not keep the constraints: y = -0.8 became"):
+        run = ex.simulate(swinging(), "EventDriven", q0=[0.7, -0.8])
+    assert len(run.cautions) == 1
+    sens = ex.sensitivity(swinging(), wrt="x", cost={"w": "y"}, q0=[0.7, -0.8])
+    assert "those of another start" in " ".join(sens.cautions)
+
+
+def test_a_given_start_that_keeps_the_constraints_is_kept_without_a_word():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = ex.simulate(swinging(), "EventDriven", q0=[0.8, -0.6], v0=[0.6, 0.8])
+    assert run.q[0] == pytest.approx([0.8, -0.6])
+    sens = ex.sensitivity(swinging(), wrt="x", cost={"w": "y"}, q0=[0.8, -0.6])
+    assert sens.cautions == ()

@@ -827,3 +827,8 @@ def test_cradle_simultaneous_impact_is_newtons_law_for_all_contacts():
     sol = ex.simulate(models["newtons_cradle"](3), ex.MoreauJean(h=1e-4), t_end=0.6, s=0, e=1)
     hit = next(e for e in sol.events if e.kind == "impact" and e.v_minus[0] > 0.5)
     assert hit.v_plus / hit.v_minus[0] == pytest.approx([-1 / 3, 2 / 3, 2 / 3], abs=1e-3)
+
+
+def test_the_file_of_several_models_is_no_model():
+    with pytest.raises(ex.BadValue, match=r"has no 'five_bar'\. Did you mean 'five_bar_"):
+        ex.models.five_bar()

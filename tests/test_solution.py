@@ -2,6 +2,7 @@
 
 import copy
 import io
+import json
 import multiprocessing
 import os
 import pickle
@@ -245,9 +246,51 @@ def test_the_file_of_a_run_with_other_events_is_refused(tmp_path):
     run = ex.simulate(HYBRIDS["heater"]())
     path = run.save(tmp_path / "run")
     with np.load(path) as file:
-        arrays = {k: file[k][:-1] if k != "spec" else file[k] for k in file.files}
-    np.savez(path, **arrays)
+        arrays = {k: file[k][:-1] for k in file.files if k != "spec"}
+        spec = json.loads(str(file["spec"]))
+    np.savez(path, **arrays, spec=json.dumps(spec))
+    with pytest.raises(ex.BadValue, match="was changed after it was written"):
+        ex.load(path)
+    spec.pop("digest")  # as a file of before
+    np.savez(path, **arrays, spec=json.dumps(spec))
     with pytest.raises(ex.BadValue, match="other events"):
+        ex.load(path)
+
+
+def test_a_file_that_was_changed_is_no_success(tmp_path):
+    """Also one of before, without a digest: what is missing, torn or no recipe is named."""
+    run = ex.simulate(ex.models.bouncing_ball(), ex.MoreauJean(h=0.01), t_end=0.5)
+    path = run.save(tmp_path / "run")
+    assert ex.load(path).status == run.status
+    with np.load(path) as file:
+        arrays = {k: file[k] for k in file.files if k != "spec"}
+        spec = json.loads(str(file["spec"]))
+
+    def refuse(arrays, spec, match):
+        np.savez(path, **arrays, spec=json.dumps(spec))
+        with pytest.raises(ex.BadValue, match=match):
+            ex.load(path)
+
+    refuse(arrays | {"q": arrays["q"] + 1}, spec, "was changed")
+    refuse(arrays, spec | {"status": {"code": 0}}, "was changed")
+    del spec["digest"]
+    refuse({k: x for k, x in arrays.items() if k != "gap"}, spec, "array 'gap' is missing")
+    refuse(arrays | {"v": arrays["v"][:-1]}, spec, "'v' has not one row of numbers for each time")
+    refuse(arrays | {"p": arrays["p"].astype(str)}, spec, "'p' has not one row")
+    refuse(arrays | {"t": arrays["t"][::-1]}, spec, "times decrease")
+    refuse(arrays, spec | {"system": [1]}, "incomplete")
+    refuse(arrays, spec | {"scheme": "MoreauJean"}, "incomplete")
+
+
+def test_numbers_of_a_file_that_are_not_those_of_its_recipe_are_refused(tmp_path):
+    run = ex.simulate(HYBRIDS["thermostat"]())
+    path = run.save(tmp_path / "run")
+    with np.load(path) as file:
+        arrays = {k: file[k] for k in file.files if k != "spec"}
+        spec = json.loads(str(file["spec"]))
+    del spec["digest"]
+    np.savez(path, **(arrays | {"x": arrays["x"][::-1]}), spec=json.dumps(spec))
+    with pytest.raises(ex.BadValue, match="other numbers"):
         ex.load(path)
 
 
@@ -587,3 +630,9 @@ def test_a_file_has_a_path(path):
         run.save(path)
     with pytest.raises(ex.BadValue, match="is no path of a file"):
         ex.load(path)
+
+
+@pytest.mark.parametrize("limit", [{"max_steps": 10**30}, {"max_events": 10**14}])
+def test_limits_beyond_memory_are_refused(limit):
+    with pytest.raises(ex.BadValue, match=r"must be at most|more than memory allows"):
+        ex.simulate(ex.models.bouncing_ball(), ex.EventDriven(**limit), t_end=0.1)

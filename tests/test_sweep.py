@@ -479,3 +479,16 @@ def test_parameters_without_a_mass_are_refused_by_members_too():
     assert np.isnan(found.end[:2]).all()
     one = ex.simulate(system, ex.EventDriven())
     assert found.end[2].tolist() == one.x[-1].tolist()
+
+
+def test_a_sweep_says_that_it_certifies_nothing_and_tells_the_cautions_of_a_run():
+    """One step of half a second lets the ball fall deep into the floor."""
+    system = ex.MechanicalSystem(
+        "ball", q="y", params={"g": 9.81}, force=["-g"], contacts=[ex.Contact("y", e=0.5)]
+    )
+    system.start(q=[1.0], t_end=1.0)
+    found = sweep(system, ex.MoreauJean(h=0.2), over={"g": [9.81, 30.0]}, **QUIET)
+    assert found.ok.all()
+    assert "none is certified" in repr(found)
+    assert " ".join(found.run(1).cautions)
+    assert found.run(1).cautions[0] in found.why(1)

@@ -28,6 +28,7 @@ import numpy as np
 
 from explorer.certificate import Certificate, Check
 from explorer.derivatives.doubts import Doubt, examine
+from explorer.dispatch.mistakes import MOVED, moved
 from explorer.kernels.event_driven.records import PENALTY
 from explorer.quantities import number, quantity
 from explorer.results.event import LocatedEvent
@@ -144,6 +145,7 @@ def trust(
         *([] if grazing else _near(solution, lost)),
         *_finite(solution, gradient, mu, unknown),
         *_held(question, solution),
+        *_begun(question, solution),
         *(_own(name, x, tolerance) for name, x in (residuals or {}).items()),
     ]
     digits = max(-np.log10(lost), 0.0) if lost > 0 else np.inf
@@ -205,6 +207,16 @@ def _growth_of_adjoint(question: Question, solution: Solution, mu: np.ndarray) -
         size[1 + side : -1 : 2] = rows[:, :block]
     weight = (np.abs(mu) * np.abs(size)).sum(axis=1)
     return float(weight.max(initial=0.0) / weight[-1]) if weight[-1] > 0 else 0.0
+
+
+def _begun(question: Question, solution: Solution) -> list[Check]:
+    """Return the check that a start that was given is that of the run."""
+    if question.given is None or getattr(question.system, "assembles", None) is None:
+        return []
+    far, sentence = moved(question.system, question.given, _states(solution)[0][0])
+    return [
+        Check("start", far, MOVED, "", f"The derivatives are those of another start: {sentence}")
+    ]
 
 
 def _grazing(events: list[LocatedEvent], solution: Solution) -> list[Check]:

@@ -9,17 +9,21 @@ import numpy as np
 
 from explorer.compiled.observe import observe
 from explorer.dispatch.simulate import simulate
-from explorer.errors import BadValue
+from explorer.errors import BadValue, ExplorerError
 from explorer.recorder import Recorded
 from explorer.results.export import read_arrays
 from explorer.results.solution import Solution
 from explorer.schemes import Scheme, schemes
 from explorer.status import Status
-from explorer.systems import System, from_spec
+from explorer.systems import LagrangianSystem, System, from_spec
 from explorer.systems.driving import driven
 from explorer.types import Settings
 
 __all__ = ["load"]
+
+_ALIKE = 1e-3  # of their size: numbers of another version or machine that differ by less
+_OF_MOTION = ("v", "p", "gap", "gap_dot", "active", "residuals")
+_OF_LAWS = ("lam", "y", "side", "residuals")
 
 
 def load(path: str | Path) -> Solution:
@@ -48,6 +52,10 @@ def load(path: str | Path) -> Solution:
             kept = {k: arrays.pop(k) for k in list(arrays) if k.startswith("recorded_")}
             recorded = Recorded.read(spec["recorded"], kept)
         empty = np.zeros((len(arrays["t"]), 0))
+        needed = _OF_MOTION if isinstance(system, LagrangianSystem) else _OF_LAWS
+        missing = [name for name in needed if name not in arrays]
+        if missing and recorded is None:
+            raise KeyError(f"the array {missing[0]!r} is missing")
         rows = dict.fromkeys(("q", "v", "p", "gap", "gap_dot", "active"), empty) | arrays
         known = {"laws": scheme.compile(system).system.laws} if "side" in arrays else {}
         solution = Solution(
@@ -63,7 +71,9 @@ def load(path: str | Path) -> Solution:
         )
         asked = {k: spec[k] for k in ("t_end", "t_eval", "record", "u") if spec.get(k) is not None}
         return solution.concluded(status, (), asked)
-    except (KeyError, TypeError) as error:
+    except ExplorerError:
+        raise
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise BadValue(
             f"The description of the run in {str(path)!r} is incomplete ({error})."
         ) from None
@@ -94,14 +104,26 @@ def _again(
         **spec["start"],
     )
     rows = {k: x for k, x in arrays.items() if solution.has(k)}
-    if any(len(getattr(solution, name)) != len(values) for name, values in rows.items()):
+    other = ""
+    if any(np.shape(getattr(solution, name)) != x.shape for name, x in rows.items()):
+        other = "events"
+    elif not all(_alike(getattr(solution, name), rows[name]) for name in ("t", "x")):
+        other = "numbers"
+    if other:
         raise BadValue(
             f"{str(path)!r} was written by nonsmooth-explorer "
             f"{spec['versions']['nonsmooth-explorer']}, and this version finds other "
-            "events. Read its arrays with numpy.load."
+            f"{other}. Read its arrays with numpy.load."
         )
     solution.take(rows)
     return solution
+
+
+def _alike(found: np.ndarray, kept: np.ndarray) -> bool:
+    """Whether numbers of a file are those of the run again, beside their size."""
+    size = np.abs(found).max(axis=0, initial=0.0)
+    alike = found.shape == kept.shape and np.abs(kept - found) <= _ALIKE * size + 1e-300
+    return bool(np.all(alike | (np.isnan(found) & np.isnan(kept))))
 
 
 def _scheme(spec: Settings) -> Scheme:

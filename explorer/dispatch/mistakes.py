@@ -13,8 +13,11 @@ import numpy as np
 from explorer.parameters import Param
 from explorer.results.solution import Solution
 from explorer.systems import System
+from explorer.types import Reals
 
-__all__ = ["after", "before"]
+__all__ = ["MOVED", "after", "before", "moved"]
+
+MOVED = 1e-6  # beside 1 and the largest number of a start: what assembly may move it by
 
 _WIDTHS = 30  # a value further from a linear range than so many widths of it was hardly meant,
 _DECADES = 2  # and so was one beyond a logarithmic range by so many decades
@@ -70,6 +73,27 @@ def after(system: System, solution: Solution, started: bool) -> list[str]:
             "where the body is free."
         )
     return found
+
+
+def moved(system: System, given: Reals, found: Reals) -> tuple[float, str]:
+    """Return how far assembly has moved a start that was given, and a sentence on it.
+
+    Parameters
+    ----------
+    given : (n,) or (2 n,) q, or q and v, as given; NaN where nothing was given
+    found : the same of the run, on the constraints
+    """
+    given, found = np.asarray(given, float), np.asarray(found, float)
+    if getattr(system, "assembles", None) is None or not system.constraints:
+        return 0.0, ""
+    asked = np.where(np.isnan(given), 0.0, np.abs(found - given))
+    size = 1.0 + np.nanmax(np.abs(given), initial=0.0)
+    k, name = int(asked.argmax()), (*system.coordinates, *(f"v_{q}" for q in system.coordinates))
+    return float(asked.max() / size), (
+        f"the start that was given does not keep the constraints: {name[k]} = {given[k]:.4g} "
+        f"became {found[k]:.4g}, the nearest that does. Give a start from `explorer.assemble` to "
+        "have it kept."
+    )
 
 
 def _rests(solution: Solution) -> bool:

@@ -150,7 +150,7 @@ def simulate(
     compiled, begun = begin(chosen, system, chosen.compile(system), start)
     given = begun | _rows_asked(chosen, compiled.system.coordinates, t_eval, record)
     solution = chosen.run(compiled, values, span, **given)
-    for kind, sentence in _seen(system, compiled, values, solution):
+    for kind, sentence in _seen(system, compiled, values, solution, begun):
         _warn(said, kind, f"'{system.name}': {sentence}")
     status = _status(system, solution)
     if status.ok and (suspect := mistakes.after(system, solution, bool(given))):
@@ -159,6 +159,17 @@ def simulate(
     if throw and not solution.status.ok:
         raise StepFailed(f"'{system.name}': {solution.status.message}", solution)
     return solution
+
+
+def _moved(system: System, solution: Solution, begun: dict[str, np.ndarray]) -> Iterator[str]:
+    """Yield that the start of the user was put on the constraints, if it was moved."""
+    if not {"q0", "v0"} & begun.keys():
+        return
+    none = np.full(len(system.coordinates), np.nan)
+    asked = np.concatenate([begun.get("q0", none), begun.get("v0", none)])
+    far, sentence = mistakes.moved(system, asked, np.concatenate([solution.q[0], solution.v[0]]))
+    if far > mistakes.MOVED:
+        yield sentence
 
 
 def _asked(t_end: float, given: Settings, record: Recorder | None) -> Plain:
@@ -224,9 +235,15 @@ def _rows_asked(
 
 
 def _seen(
-    system: System, compiled: Compiled, values: list[float], solution: Solution
+    system: System,
+    compiled: Compiled,
+    values: list[float],
+    solution: Solution,
+    begun: dict[str, np.ndarray],
 ) -> Iterator[tuple[type[Warning], str]]:
-    """Yield what friction did to a run of time stepping that its scheme is not known for."""
+    """Yield that a start was moved, and what friction did to a run that its scheme is not for."""
+    for sentence in _moved(system, solution, begun) if solution.status.ok else ():
+        yield ModelWarning, sentence
     if not system.rough or solution.has("march"):
         return
     if found := paradox(compiled, values, solution):

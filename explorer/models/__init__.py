@@ -170,8 +170,12 @@ class _Gallery(ModuleType):
 
 sys.modules[__name__].__class__ = _Gallery
 models.discover()
-# a function hides the module of the same name: models.bouncing_ball() is what one types
+# a function hides the module of the same name: models.bouncing_ball() is what one types; a module
+# whose models have other names is hidden, too, so that they are named
 globals().update(models)
+for _name, _found in list(globals().items()):
+    if isinstance(_found, ModuleType) and _found.__name__ == f"{__name__}.{_name}":
+        del globals()[_name]
 
 
 def __getattr__(name: str) -> Callable[..., System]:

@@ -20,12 +20,11 @@ import sympy as sp
 from explorer.derivatives.question import Question, ask
 from explorer.derivatives.trust import Trust, trust
 from explorer.errors import BadValue, ExplorerError
-from explorer.optimise.loss import LOSSES, check_loss
+from explorer.optimise.loss import LOSSES, checked_scale
 from explorer.optimise.observed import Observed
 from explorer.optimise.options import SearchOptions, with_options
 from explorer.optimise.search import Change, Met, Ranges, Search, met
 from explorer.optimise.starts import Start, known, starting_points
-from explorer.parameters import number
 from explorer.progress import Progress
 from explorer.quantities import quantity
 from explorer.results.solution import Solution
@@ -34,6 +33,8 @@ from explorer.systems import System
 from explorer.types import Names, Numbers, Reals, Value
 
 __all__ = ["Fit", "fit"]
+
+_STATIONARY = "converged to a stationary point"
 
 
 @dataclass(repr=False)
@@ -112,8 +113,9 @@ class _Model:
         if self.kept is None or not np.array_equal(self.kept[0], values):
             question, run = self.search.run(values)
             self.runs += 1
-            y, slopes = self.observed(question.rho, run, self.times)
-            self.kept = _At(values.copy(), run, y, slopes, question)
+            self.kept = _At(
+                values.copy(), run, *self.observed(question.rho, run, self.times), question
+            )
         return self.kept
 
     def residuals(self, values: np.ndarray) -> np.ndarray:
@@ -224,7 +226,7 @@ def fit(
     search, max_iter = Search.of(question, bounds, options.start), options.max_iter
     observed = Observed(search, observe)
     _check_data(data, observed, len(question.wrt))
-    wide = _checked_scale(loss, scale, sigma)
+    wide = checked_scale(loss, scale, sigma)
     points = starting_points(search, options.starts, options.seed)
     waiting = Progress(max_iter * len(points), "Fitting", options.progress)
     tried = []
@@ -238,17 +240,6 @@ def fit(
     assert result is not None
     model.at(result.x)  # the last trial may have been elsewhere
     return _told(ends, model, result, best, sigma is not None, sum(m.runs for _, m, _ in tried))
-
-
-def _checked_scale(loss: str, scale: float | None, sigma: npt.ArrayLike | None) -> float:
-    """Return the residual from which on a datum counts as wrong, in units of sigma."""
-    check_loss(loss)
-    if scale is None and sigma is None and loss != "linear":
-        raise BadValue(
-            f"loss={loss!r} needs a scale of the residuals: give sigma, the standard deviation of "
-            "the data, or scale, in units of the data."
-        )
-    return 1.0 if scale is None else number(scale, "scale", positive=True)
 
 
 def _check_data(data: np.ndarray, observed: Observed, p: int) -> None:
@@ -266,30 +257,31 @@ def _search(
     model: _Model, start: np.ndarray, tol: float, max_iter: int, first: bool
 ) -> tuple[Start, _Model, scipy.optimize.OptimizeResult | None]:
     """Search from one start; from a later one without a run nothing is found."""
-    search = model.search
+    search, unit = model.search, model.search.scale
+    size = float(np.nanmax(np.abs(model.data * model.weight), initial=0.0)) or 1.0
     begun = search.named(start)
     try:
+        # in units of the parameters and of the data, because its tolerances are absolute
         found = scipy.optimize.least_squares(
-            model.residuals,
-            start,
-            model.jacobian,
-            bounds=(search.low, search.high),
-            x_scale=search.scale,
+            lambda z: model.residuals(z * unit) / size,
+            start / unit,
+            lambda z: model.jacobian(z * unit) * unit / size,
+            bounds=(search.low / unit, search.high / unit),
             loss=model.loss,
-            f_scale=model.scale,
+            f_scale=model.scale / size,
             xtol=max(tol, 1e-15),
             ftol=max(tol, 1e-15),
             gtol=1e-15,
             max_nfev=max(max_iter, 1),
         )
+        found.x = np.clip(found.x * unit, search.low, search.high)
+        found.cost *= size**2
     except ExplorerError as error:
         if first:
             raise
         return Start(begun, begun, np.inf, False, str(error)), model, None
     ok = found.status > 0
-    message = (
-        "converged to a stationary point" if ok else f"stopped after max_iter = {max_iter} runs"
-    )
+    message = _STATIONARY if ok else f"stopped after max_iter = {max_iter} runs"
     return Start(begun, search.named(found.x), float(found.cost), ok, message), model, found
 
 
@@ -310,8 +302,10 @@ def _told(
     doubt = trust(question, run, J)
     message = starts[best].message
     if not doubt.ok:
-        message = message.replace("converged to a stationary point", "stopped", 1)
+        message = message.replace(_STATIONARY, "stopped", 1)
         doubts.append("its Jacobian is not reliable: " + " ".join(doubt.sentences))
+    if cautions := run.certificate.cautions:
+        doubts.append(f"checks of its run do not hold: {cautions[0]}")
     several = known(search, starts, starts[best])
     message = "; ".join(filter(None, [message, *doubts, several, *map(str, model.changes)]))
     return Fit(
@@ -320,7 +314,7 @@ def _told(
         covariance,
         residuals,
         float(np.sqrt(np.nanmean(residuals**2))),
-        starts[best].success and doubt.ok,
+        starts[best].success and doubt.ok and not cautions,
         message,
         model.changes,
         model.history,
@@ -340,8 +334,7 @@ def _data(
         spread = np.asarray(1.0 if sigma is None else sigma, float)
     except (TypeError, ValueError):
         raise BadValue("t, data and sigma must be numbers.") from None
-    values = values[:, None] if values.ndim == 1 else values
-    spread = spread[:, None] if spread.ndim == 1 else spread
+    values, spread = (x[:, None] if x.ndim == 1 else x for x in (values, spread))
     if times.ndim != 1 or values.ndim != 2 or len(times) != len(values):
         raise BadValue(
             f"t (m,) and data (m,) or (m, k) need the same m, not {np.shape(t)} and "
@@ -368,17 +361,15 @@ def _covariance(
     names, (m, p) = np.array(search.question.wrt), J.shape
     held = found.active_mask != 0
     doubts = [f"{name} is at its bound, so it has no standard error" for name in names[held]]
-    covariance = np.full((p, p), np.nan)
-    free = np.flatnonzero(~held)
+    covariance, free = np.full((p, p), np.nan), np.flatnonzero(~held)
     if not len(free):
         return covariance, doubts
-    scale = search.scale[free]
-    r = model.residuals(found.x)
+    scale, r = search.scale[free], model.residuals(found.x)
     z = (r / model.scale) ** 2
     _, first, second = LOSSES[model.loss](z)
     # psi' of the data that still pull; of the linear loss 1
-    bent = np.maximum(first + 2 * z * second, 0.0)
-    _, s, Vt = np.linalg.svd(np.sqrt(bent)[:, None] * J[:, free] * scale, full_matrices=False)
+    bent = np.sqrt(np.maximum(first + 2 * z * second, 0.0))
+    _, s, Vt = np.linalg.svd(bent[:, None] * J[:, free] * scale, full_matrices=False)
     weak = s <= 1e-9 * max(s[0], 1e-300)
     inverse = np.where(weak, 0.0, 1 / np.where(weak, 1.0, s)) ** 2
     bread = (Vt.T * inverse) @ Vt

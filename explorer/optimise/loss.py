@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 
 from explorer.errors import BadValue, suggest
+from explorer.parameters import number
 
-__all__ = ["LOSSES", "check_loss"]
+__all__ = ["LOSSES", "check_loss", "checked_scale"]
 
 Loss = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
@@ -64,3 +66,20 @@ def check_loss(name: str) -> Loss:
     if name not in LOSSES:
         raise BadValue(f"There is no loss {name!r}.{suggest(name, LOSSES)}")
     return LOSSES[name]
+
+
+def checked_scale(loss: str, scale: float | None, sigma: npt.ArrayLike | None) -> float:
+    """Return the residual from which on a datum counts as wrong, in units of sigma.
+
+    Raises
+    ------
+    BadValue
+        There is no such loss, or nothing tells the scale of the residuals.
+    """
+    check_loss(loss)
+    if scale is None and sigma is None and loss != "linear":
+        raise BadValue(
+            f"loss={loss!r} needs a scale of the residuals: give sigma, the standard deviation of "
+            "the data, or scale, in units of the data."
+        )
+    return 1.0 if scale is None else number(scale, "scale", positive=True)

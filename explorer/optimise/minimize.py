@@ -33,6 +33,7 @@ from explorer.types import Names, Numbers
 __all__ = ["Minimum", "minimize"]
 
 ROUNDS = 50  # restarts after changes of sequence and failed trials
+_SMALL = 1e-3  # a cost below has a unit in which the tolerance would be no bound
 
 
 @dataclass(repr=False)
@@ -111,6 +112,9 @@ class _Descent:
         self.low = self.search.low / self.search.scale
         self.high = self.search.high / self.search.scale
         self.best = self.at(self.search.start / self.search.scale)
+        size = max(abs(self.best.cost), float(np.abs(self.best.slope).max(initial=0.0)))
+        if 0 < size < _SMALL:  # as of squares of millimetres in m2
+            self.tol *= size
         self.note()
 
     def at(self, z: np.ndarray) -> _Point:
@@ -255,7 +259,8 @@ def minimize(
     starts, seed : int
         Descents: the first from `start`, the others from a Latin hypercube over the bounds.
     tol : float
-        Tolerance of the projected gradient, each parameter in units of its range.
+        Tolerance of the projected gradient, each parameter in units of its range; of a cost that
+        begins below 1e-3 relative to that cost, or to its gradient.
     max_iter : int
     progress : bool
         Whether to show a bar when it takes more than a second.
@@ -337,4 +342,4 @@ def _descend(
     message = descent.go()
     best = descent.best
     end = search.named(best.z * search.scale)
-    return Start(begun, end, best.cost, descent.projected <= tol, message), descent
+    return Start(begun, end, best.cost, descent.projected <= descent.tol, message), descent

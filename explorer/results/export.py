@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import io
 import json
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["dataset", "extra", "frame", "read_arrays", "save", "text", "written"]
 
 BASE = ("t", "q", "v", "p", "gap", "gap_dot", "active", "iterations", "residuals")
+_BY_TIME = ("x", "rates", "lam", "z", "S", "mode", "slip", "y", "side", "p_t", "p_max", "doing")
 
 Named: TypeAlias = Mapping[str, tuple[np.ndarray, str]]  # values and unit of each column
 Frame: TypeAlias = "pd.DataFrame"
@@ -99,8 +101,20 @@ def save(path: str | Path, arrays: Mapping[str, np.ndarray], spec: Settings) -> 
     """Write the arrays and the recipe of a run to one ``.npz`` file, and return its path."""
     path = _file(path)
     path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
-    parts: Settings = {"spec": np.array(json.dumps(spec)), **arrays}
+    recipe = json.loads(json.dumps(spec))
+    recipe["digest"] = digest(arrays, recipe)
+    parts: Settings = {"spec": np.array(json.dumps(recipe)), **arrays}
     return written(path, lambda file: np.savez_compressed(file, **parts))
+
+
+def digest(arrays: Mapping[str, np.ndarray], spec: Settings) -> str:
+    """Return what tells a file that was changed after it was written, SHA-256 in hexadecimals."""
+    made = hashlib.sha256(json.dumps(spec, sort_keys=True).encode())
+    for name in sorted(arrays):
+        values = np.ascontiguousarray(arrays[name])
+        made.update(f"{name} {values.dtype.str} {values.shape}".encode())
+        made.update(values.tobytes())
+    return made.hexdigest()
 
 
 def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], Plain]:
@@ -109,14 +123,41 @@ def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], Plain]:
     Raises
     ------
     BadValue
-        If the file is none of ours.
+        If the file is none of ours, was changed after it was written, or has rows that do not
+        belong together. (Files of 0.2.0 and before have no digest.)
     """
+    arrays, spec = _read(path)
+    if "digest" in spec and spec.pop("digest") != digest(arrays, spec):
+        raise BadValue(
+            f"{str(path)!r} was changed after it was written, so that its status need not be that "
+            "of its numbers. Save the run again, or read the arrays with numpy.load."
+        )
+    if torn := _torn(arrays):
+        raise BadValue(
+            f"{str(path)!r} is not a saved solution: {torn!r} has not one row of numbers for each "
+            "time, or times decrease."
+        )
+    return arrays, spec
+
+
+def _torn(arrays: Mapping[str, np.ndarray]) -> str:
+    """Return the name of an array that does not belong to the others, or nothing."""
+    t = arrays["t"]
+    for name, values in arrays.items():
+        if values.dtype.kind not in "bif" or values.ndim == 0:
+            return name  # a scheme may record whatever numbers it likes under other names
+        if name in (*BASE, *_BY_TIME) and values.shape != (0, 0) and len(values) != len(t):
+            return name
+    return "" if t.ndim == 1 and len(t) and (np.diff(t) >= 0).all() else "t"
+
+
+def _read(path: str | Path) -> tuple[dict[str, np.ndarray], Plain]:
     try:
         with open(_file(path), "rb") as raw, np.load(raw, allow_pickle=False) as file:
             spec = json.loads(str(file["spec"]))
             wanted = [k for k in BASE if k in file or k in ("t", "q")]
             more = [k for k in file if k != "spec" and k not in BASE]
-            return {k: file[k] for k in (*wanted, *more)}, spec
+            return {k: file[k] for k in (*wanted, *more)}, dict(spec)
     except FileNotFoundError:
         raise BadValue(f"There is no file {str(path)!r}.") from None
     except BadValue:

@@ -41,6 +41,7 @@ from explorer.runs.event_driven.columns import compiled_for
 from explorer.runs.event_driven.dependent import undetermined
 from explorer.runs.event_driven.ensemble import makes_starts, march_members
 from explorer.runs.event_driven.march import March
+from explorer.runs.event_driven.run import BAND
 from explorer.runs.event_driven.settings import Formulation, Settings
 from explorer.runs.event_driven.sliding import SwitchedMarch
 from explorer.runs.members import Asked, Members, Observed
@@ -59,6 +60,7 @@ from explorer.types import Reals
 from explorer.verification.flow import automaton, flow, missing, passed_over
 from explorer.verification.inertia import inertia
 from explorer.verification.located import by_steps, flow_energy, located, switched
+from explorer.verification.resolution import resolution
 from explorer.verification.uniqueness import unique
 
 __all__ = ["EventDriven"]
@@ -124,9 +126,8 @@ class EventDriven(Picks, Scheme):
     """
 
     accepts = (MechanicalSystem, LinearMechanicalSystem, HybridSystem, StepSystem)
-    takes = (
-        "mechanical systems with contacts and friction, hybrid systems, systems with step functions"
-    )
+    takes = "mechanical systems with contacts and friction, hybrid systems, "
+    takes += "systems with step functions"
     handles = frozenset(
         {
             "contacts",
@@ -235,18 +236,18 @@ class EventDriven(Picks, Scheme):
 
         Bounds follow from `rtol` and `atol`: the errors of as many steps as there are.
         """
-        march = solution.march
-        accuracy = self._accuracy(solution)
+        march, accuracy = solution.march, self._accuracy(solution)
         flowed = [*missing(solution), *(flow(solution) if self.newmark is None else ())]
         if solution.has("boundaries"):
             passed = passed_over(solution)
             return [*switched(solution, accuracy), *flowed, *passed, *unique(solution)]
         if not march.flow.mechanical:
             return [*flowed, *automaton(solution, accuracy)]
-        remedy = "at the start it follows from the others, and later it does not."
-        if self.formulation == "penalty":
-            remedy = f"use a larger alpha than {self.alpha:g}."
-        flowed = [*undetermined(march), *flowed, *inertia(solution, march.steps)]
+        remedy = f"use a larger alpha than {self.alpha:g}."
+        if self.formulation != "penalty":
+            remedy = "at the start it follows from the others, and later it does not."
+        fine = resolution(solution, max(self.atol, BAND if solution.gap.size else 0.0))
+        flowed = [*undetermined(march), *flowed, *inertia(solution, march.steps), *fine]
         found = [*located(solution, accuracy, remedy), *flowed]
         if self.newmark is None:
             return [*found, *flow_energy(solution, accuracy, march.steps.t, march.steps.h)]
@@ -254,8 +255,7 @@ class EventDriven(Picks, Scheme):
 
     def _accuracy(self, solution: Solution) -> float:
         """Return what the tolerances let come together over a run, relative; at most 1e-2."""
-        size = float(np.abs(solution.x).max(initial=0.0)) or 1.0
-        each = self.rtol + self.atol / size
+        each = self.rtol + self.atol / (float(np.abs(solution.x).max(initial=0.0)) or 1.0)
         if self.newmark is not None:
             return _COARSE
         return min(_COARSE, _LAXER * len(solution.march.steps.t) * each)

@@ -33,7 +33,7 @@ from explorer.runs.fesd.elements import Elements
 from explorer.runs.fesd.options import Options
 from explorer.runs.fesd.tangents import Tangents
 from explorer.runs.picks import Picks
-from explorer.runs.time_freezing.impacts import Impacts
+from explorer.runs.time_freezing.impacts import TOUCHES, Impacts
 from explorer.runs.time_freezing.modes import Modes
 from explorer.schemes import schemes
 from explorer.schemes.bases.collocation_order import collocation_order
@@ -43,6 +43,7 @@ from explorer.types import Reals
 from explorer.verification.inertia import inertia
 from explorer.verification.inside import inside
 from explorer.verification.located import elements, flow_energy, located
+from explorer.verification.resolution import resolution
 from explorer.verification.uniqueness import unique
 
 __all__ = ["FESD"]
@@ -196,7 +197,8 @@ class FESD(Picks, Scheme):
         if not solution.march.compiled.mechanical:
             return found
         located_too = [*located(solution, _ACCURATE), *flow_energy(solution, _ACCURATE)]
-        return [*found, *inertia(solution), *located_too]
+        fine = resolution(solution, TOUCHES)
+        return [*found, *inertia(solution), *located_too, *fine]
 
     def run(
         self,

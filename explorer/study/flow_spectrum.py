@@ -159,6 +159,7 @@ class _March:
                 raise BadValue(f"x0 needs {len(self.x)} numbers, but {given.size} are given.")
             self.x = given
         self.frame, self.again = _frame(len(self.x)), again
+        self.unit = np.ones(len(self.x))  # of each state, in which the frame is orthonormal
         self.mode: str | None = None
         self.events: Counter[str] = Counter()
         self.done = 0
@@ -173,8 +174,11 @@ class _March:
             compiled = begun_in(compiled, self.system, self.mode)
         at = self.done * self.length
         run = self._run(compiled, at)
+        if self.done == 0 and ((unit := _units(run)) != 1).any():
+            self.unit = unit
+            run = self._run(compiled, at)
         fresh = self.done == self.again and columns < n  # what a first part loses may come back
-        free = directions(run) if fresh or self.done == 0 else None
+        free = self._scaled(directions(run)) if fresh or self.done == 0 else None
         if fresh:
             self.frame = _frame(n)
         if free is not None:  # what opens a contact, or makes it slide, is no direction
@@ -187,7 +191,7 @@ class _March:
                 f"{run.status.message} It has no exponents there.",
                 run,
             )
-        S = run.S[-1][:n] if columns else np.zeros((n, 0))
+        S = run.S[-1][:n] / self.unit[:, None] if columns else np.zeros((n, 0))
         if not np.isfinite(S).all():
             raise StepFailed(
                 f"'{self.system.name}' has no derivative after t = {self._told(at)}: an event "
@@ -195,7 +199,7 @@ class _March:
                 "is met without speed (grazing).",
                 run,
             )
-        free = directions_at_end(run)
+        free = self._scaled(directions_at_end(run))
         if free is not None:  # round-off across what is held does not decay
             S = free @ (free.T @ S)
         self.x, self.done = run.x[-1].copy(), self.done + 1
@@ -208,6 +212,12 @@ class _March:
         """Return a time with its unit."""
         return quantity(t, self.system.time_unit)
 
+    def _scaled(self, free: np.ndarray | None) -> np.ndarray | None:
+        """Return orthonormal directions (n_x, k) in the units of the frame."""
+        if free is None or (self.unit == 1).all():
+            return free
+        return np.linalg.qr(free / self.unit[:, None])[0]
+
     def _run(self, compiled: Flow, at: float) -> Solution:
         """Run over the interval that begins at a time, with the derivatives of the frame."""
         try:
@@ -217,7 +227,7 @@ class _March:
                 self.length,
                 x0=self.x,
                 wrt=(-1,) * self.frame.shape[1],
-                seeds=self.frame.copy(),
+                seeds=self.frame * self.unit[:, None],
                 t_eval=[self.length],
             )
         except BadValue as error:
@@ -250,6 +260,18 @@ class _March:
         logs = np.full(len(self.x), -np.inf)
         logs[: kept.sum()] = np.log(size[kept])
         return logs
+
+
+def _units(run: Solution) -> np.ndarray:
+    """Return powers of 1000 near the largest values of the states, (n_x,).
+
+    Beside one in other units the smaller entries of a frame would be taken for round-off.
+    """
+    n = run.x.shape[1]
+    largest = np.abs(run.march.steps.y[:, :n]).max(axis=0, initial=0.0)
+    kinds = np.split(largest, 2) if run.has_velocities else [largest]
+    least = np.concatenate([np.full(len(kind), 1e-3 * (kind.max() or 1.0)) for kind in kinds])
+    return np.asarray(1000.0 ** np.round(np.log10(np.maximum(largest, least)) / 3))
 
 
 def _frame(n: int) -> np.ndarray:

@@ -33,6 +33,7 @@ from explorer.types import Numbers, Value
 __all__ = ["LimitCycle", "limit_cycle"]
 
 _COARSEST = 1e-2  # tolerance: with more, a start is a cycle
+_BESIDE = 1e-3  # of the largest state of its kind: what a state at rest is measured by
 SINGULAR = 1e-7  # a multiplier this close to 1 leaves the cycle undetermined
 HALVINGS = 8
 RETURNS = 30
@@ -139,7 +140,7 @@ def limit_cycle(
     keep : formula or sequence of formulas
         Conserved quantities, such as an energy. The cycle is sought with the values at the guess.
     tol : float
-        Tolerance of the residual.
+        Tolerance of the residual, relative to the largest states of the first way back.
     max_iter : int
     t_max : float, optional
         Maximum time in s to wait for the event; by default t_end of the system.
@@ -260,10 +261,9 @@ class _Kept:
         out = np.asarray(self.bundle(inp)).copy()
         return out[: self.count], out[self.count :].reshape(self.count, len(x))
 
-    def newton(self, x: np.ndarray, back: Return) -> np.ndarray | None:
-        """Return Newton's step, or None where it is not determined."""
+    def newton(self, x: np.ndarray, back: Return, scale: np.ndarray) -> np.ndarray | None:
+        """Return Newton's step, or None where it is not determined; `scale` is (n_x,)."""
         values, slopes = self.values(x)
-        scale = 1 + np.abs(x)
         A = np.vstack([back.jacobian - np.eye(len(x)), slopes]) * scale
         # every equation in its own unit: the states' scale, the slopes' size
         rows = np.concatenate([scale, np.abs(slopes * scale).max(axis=1, initial=1e-300)])
@@ -272,8 +272,22 @@ class _Kept:
         return step * scale if rank == len(x) and np.isfinite(step).all() else None
 
 
-def _size(r: np.ndarray, x: np.ndarray) -> float:
-    return float((np.abs(r) / (1 + np.abs(x))).max())
+def _units(back: Return) -> np.ndarray:
+    """Return what counts as much of each state, (n_x,): its largest value on the way back.
+
+    A state that hardly moves is measured beside the others of its kind, positions or velocities.
+    """
+    n = len(back.x)
+    way = np.vstack([back.run.march.steps.y[:, :n], back.x])
+    largest = np.abs(way).max(axis=0)
+    kinds = np.split(largest, 2) if back.run.has_velocities else [largest]
+    least = [np.full(len(kind), _BESIDE * (kind.max() or 1.0)) for kind in kinds]
+    return np.asarray(np.maximum(largest, np.concatenate(least)))
+
+
+def _size(back: Return, x: np.ndarray, unit: np.ndarray) -> float:
+    """Return by how much a return misses its start; of `unit`, (n_x,)."""
+    return float((np.abs(back.x - x) / unit).max())
 
 
 def _solved(
@@ -287,11 +301,12 @@ def _solved(
         No step lowers the residual, or `max_iter` of them do not suffice.
     """
     back = P(x)
-    history = [[_size(back.x - x, x), *x]]
+    unit = _units(back)  # of the start: a residual that falls because x grows leads nowhere
+    history = [[_size(back, x, unit), *x]]
     while history[-1][0] > tol:
         if len(history) > max_iter:
             raise _lost(P, x, back, history, f"max_iter = {max_iter} iterations did not suffice")
-        dx = kept.newton(x, back)
+        dx = kept.newton(x, back, unit)
         if dx is None:
             raise _lost(
                 P,
@@ -309,24 +324,26 @@ def _solved(
                 trial = P(new)
             except ExplorerError:
                 continue
-            if _size(trial.x - new, new) < (1 - 0.25 * 0.5**k) * history[-1][0]:
+            if _size(trial, new, unit) < (1 - 0.25 * 0.5**k) * history[-1][0]:
                 break
         else:
             # round-off of the integrator may end the convergence just above tol
             if history[-1][0] <= 100 * tol:
                 break
-            found = _returns(P, back.x, history[-1][0])
+            found = _returns(P, back.x, history[-1][0], unit)
             if found is not None:
                 x, back = found
-                history.append([_size(back.x - x, x), *x])
+                history.append([_size(back, x, unit), *x])
                 continue
             raise _lost(P, x, back, history, "no step along Newton's direction lowers it")
         x, back = new, trial
-        history.append([_size(back.x - x, x), *x])
+        history.append([_size(back, x, unit), *x])
     return x, back, history
 
 
-def _returns(P: ReturnMap, x: np.ndarray, residual: float) -> tuple[np.ndarray, Return] | None:
+def _returns(
+    P: ReturnMap, x: np.ndarray, residual: float, unit: np.ndarray
+) -> tuple[np.ndarray, Return] | None:
     """Return a state to which returns of the map lead, if its residual is less than a half.
 
     Impacts that accumulate, sticking and slides make P flat and its derivative one of few states:
@@ -337,7 +354,7 @@ def _returns(P: ReturnMap, x: np.ndarray, residual: float) -> tuple[np.ndarray, 
             back = P(x)
         except ExplorerError:
             return None
-        if _size(back.x - x, x) < 0.5 * residual:
+        if _size(back, x, unit) < 0.5 * residual:
             return x, back
         x = back.x
     return None

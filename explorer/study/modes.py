@@ -32,6 +32,8 @@ from explorer.types import Numbers
 __all__ = ["Modes", "modes"]
 
 _MOST = 3000  # of which all modes are computed, with full matrices
+_AT_REST = 1e-9  # of the largest coordinate: one that is smaller tells no unit
+_BALANCED = 1e-8  # of the forces: what may be left of them in an equilibrium
 
 
 @study
@@ -209,12 +211,28 @@ def _about(compiled: Compiled, values: Sequence[float], about: ArrayLike) -> np.
         stiffness: np.ndarray = compiled.tangents(inp)[1]
         return -stiffness
 
-    root = scipy.optimize.root(force, start, jac=slope, tol=1e-13)
-    size = np.abs(slope(root.x)).max() * (1 + np.abs(root.x).max())
-    if not np.abs(root.fun).max() <= 1e-8 * size:
+    # in units of the first step and of its forces, so that the unit of the model plays no role
+    K = slope(start)
+    try:
+        first = np.linalg.solve(K, -force(start))
+    except np.linalg.LinAlgError:
+        first = start
+    unit = np.nan_to_num(np.maximum(np.abs(start), np.abs(first)), posinf=0.0)
+    unit[~(unit > _AT_REST * unit.max())] = unit.max() if 0 < unit.max() < np.inf else 1.0
+    size = np.abs(K) @ unit
+    size[~(size > 0)] = size.max() if 0 < size.max() < np.inf else 1.0
+    root = scipy.optimize.root(
+        lambda z: force(z * unit) / size,
+        start / unit,
+        jac=lambda z: slope(z * unit) * unit / size[:, None],
+        tol=1e-13,
+    )
+    found: np.ndarray = root.x * unit
+    far = np.maximum(size, np.abs(slope(found)) @ np.maximum(unit, np.abs(found)))
+    left = np.abs(force(found))
+    if not (left / far).max() <= _BALANCED:
         raise BadValue(
             f"'{compiled.system.name}' has no equilibrium near its start: the residual force is "
-            f"{np.abs(root.fun).max():.3g}. Give about='start', or coordinates near one."
+            f"{left.max():.3g}. Give about='start', or coordinates near one."
         )
-    equilibrium: np.ndarray = root.x
-    return equilibrium
+    return found

@@ -58,6 +58,8 @@ class Failure:
 class Sweep:
     """What was observed of many runs; the first axes of each array are those of `over`.
 
+    The runs are not certified: `why` tells the cautions of one, `run` returns it.
+
     Attributes
     ----------
     question : Question
@@ -227,11 +229,15 @@ class Sweep:
         return simulate(self.system, self.scheme, throw=False, **given)
 
     def why(self, *index: int) -> str:
-        """Return how the run of a point has ended, as a sentence."""
+        """Return how the run of a point has ended, and its cautions, as sentences.
+
+        A sweep keeps what it observes and certifies none of its runs: this runs the point again.
+        """
         if self.status[index] == "not run":
             return "The sweep was stopped before."
         try:
-            return self.run(*index).status.message
+            found = self.run(*index)
+            return " ".join([found.status.message, *(found.cautions if found.status.ok else ())])
         except ExplorerError as error:
             return str(error)
 
@@ -270,7 +276,7 @@ class Sweep:
         words = [f"Sweep of {self.system.name!r} by {self.scheme!r}: {over}"]
         names, counts = np.unique(self.status, return_counts=True)
         told = [f"{n} {name}" for name, n in zip(names, counts, strict=True) if name != "success"]
-        words.append(f"{int(self.ok.sum())} of {self.ok.size} runs have numbers")
+        words.append(f"{int(self.ok.sum())} of {self.ok.size} runs have numbers, none is certified")
         words += [", ".join(told)] if told else []
         if self.question.section is not None:
             words.append(f"{int(self.observed.found.sum())} points on the section")

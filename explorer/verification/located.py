@@ -36,6 +36,7 @@ _STILL = 1e-10  # m: what a force does over less is no motion
 _APART = 1e-9  # beside positions: what round-off lets a held contact drift
 _DIGITS = 1e-8  # of a potential: round-off of it is no motion either
 _AT_REST, _ROUND_OFF = 1e-4, 1e-6
+_SLOW = 1e-6  # beside the fastest gap: an impact, or a gap that still closes
 
 
 def located(run: Solution, accuracy: float, remedy: str = "") -> list[Check]:
@@ -96,7 +97,24 @@ def impacts(run: Solution, accuracy: float) -> list[Check]:
             "a smaller tolerance or h, or more stages."
         )
     )
-    return [Check("impact law", float(off), max(accuracy, 1e-6), "", words)]
+    return [Check("impact law", float(off), max(accuracy, 1e-6), "", words), *_resets(run, speed)]
+
+
+def _resets(run: Solution, speed: float) -> list[Check]:
+    """Return the check that a contact whose `reset` says what an impact does is left by it."""
+    laws = {k for k, contact in enumerate(run.system.contacts) if contact.reset}
+    hits = [e for e in run.events if e.kind == "impact" and e.index in laws]
+    hits = [e for e in hits if abs(e.gap_dot_minus) > _SLOW * speed]
+    if not hits:
+        return []
+    worst = min(hits, key=lambda e: e.gap_dot_plus / abs(e.gap_dot_minus))
+    into = max(0.0, -worst.gap_dot_plus / abs(worst.gap_dot_minus))
+    words = (
+        f"Behind the impact of {worst.contact!r} at t = {quantity(worst.t, 's', 4)} its gap still "
+        f"closes, with {quantity(abs(worst.gap_dot_plus), 'm/s', 3)}: its reset does not turn the "
+        "velocity round. Check the sign of the reset."
+    )
+    return [Check("reset", into, _SLOW, "", words)]
 
 
 def gains(run: Solution, accuracy: float) -> list[Check]:

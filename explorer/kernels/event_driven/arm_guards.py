@@ -22,7 +22,6 @@ from explorer.kernels.structures import Vector
 
 __all__ = ["rewatch"]
 
-AHEAD = 1e-5  # s
 NEAR = 1e-13  # of the state: nothing but round-off
 SAME = 1e-9  # of a gradient
 NEVER = -1e300  # a shift that no guard comes to
@@ -159,12 +158,12 @@ def stays(problem: Problem, scratch: Event, j: int, y: Vector, slope: Vector) ->
     n, inp, k = problem.sizes.n, problem.inp, j - problem.sizes.n_c - 2 * problem.sizes.n_t
     if not is_held(problem, scratch):
         return False
-    reach, t = 1.0, inp[0]
-    inp[0] += AHEAD
+    reach, t, ahead = 1.0, inp[0], problem.state[0].ahead
+    inp[0] += ahead
     for i in range(n):
-        inp[1 + i] = y[i] + AHEAD * (y[n + i] + 0.5 * AHEAD * slope[n + i])
-        inp[1 + n + i] = y[n + i] + AHEAD * slope[n + i]
-        reach = max(reach, abs(y[i]), AHEAD * abs(y[n + i]), AHEAD * abs(slope[n + i]))
+        inp[1 + i] = y[i] + ahead * (y[n + i] + 0.5 * ahead * slope[n + i])
+        inp[1 + n + i] = y[n + i] + ahead * slope[n + i]
+        reach = max(reach, abs(y[i]), ahead * abs(y[n + i]), ahead * abs(slope[n + i]))
     evaluate(problem.functions.table, CHANGES, inp, problem.out)
     inp[0] = t
     for i in range(2 * n):

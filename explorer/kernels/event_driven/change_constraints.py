@@ -35,7 +35,7 @@ __all__ = ["change_constraints", "first_sides", "leave_unloaded"]
 
 YIELDS = 10.0
 OFF = 1e-6  # a constraint this far from zero, beside the coordinates, is not satisfied
-AHEAD = 1e-4  # s: where a guard is looked at that begins on its zero and does not move
+FARTHER = 10.0  # times as far is looked ahead for a guard that begins on its zero, still
 STILL = 1e-12  # a guard that moves no faster does not move
 
 
@@ -54,12 +54,12 @@ def rate_of(problem: Problem, k: int) -> float:
 @kernel(inner=True)
 def glance(problem: Problem, k: int, y: Vector) -> float:
     """Return the formula of change `k` a moment after the start y, its rates in `inp`."""
-    n, inp = problem.sizes.n, problem.inp
-    inp[0] = AHEAD
+    n, inp, ahead = problem.sizes.n, problem.inp, FARTHER * problem.state[0].ahead
+    inp[0] = ahead
     for i in range(n):
         a = inp[problem.sizes.rates + n + i]
-        inp[1 + i] = y[i] + AHEAD * (y[n + i] + 0.5 * AHEAD * a)
-        inp[1 + n + i] = y[n + i] + AHEAD * a
+        inp[1 + i] = y[i] + ahead * (y[n + i] + 0.5 * ahead * a)
+        inp[1 + n + i] = y[n + i] + ahead * a
     evaluate(problem.functions.table, CHANGES, inp, problem.out)
     inp[0] = 0.0
     for i in range(2 * n):

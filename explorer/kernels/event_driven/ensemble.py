@@ -15,7 +15,7 @@ from explorer.kernels.event_driven.extremes import Span, extremes
 from explorer.kernels.event_driven.flow import evaluate, restore
 from explorer.kernels.event_driven.initial_state import UNMADE
 from explorer.kernels.event_driven.march import PAUSED, Task, go_on, integrate, start
-from explorer.kernels.event_driven.records import RELEASE, SLIDING, TrackRow
+from explorer.kernels.event_driven.records import RELEASE, REST_SHARE, SLIDING, TrackRow
 from explorer.kernels.event_driven.step_record import note
 from explorer.kernels.event_driven.structures import Events, Options
 from explorer.kernels.references import kernel, refer
@@ -318,7 +318,7 @@ def ensemble(
             options.grid if options.grid > 0.0 else members.t_end[k] / 4,
             options.grid,
             options.band,
-            options.rest,
+            min(options.rest, REST_SHARE * members.t_end[k]),
             options.lowest,
             options.max_steps,
             options.max_events,

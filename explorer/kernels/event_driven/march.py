@@ -47,6 +47,8 @@ from explorer.kernels.stored import Bytes, store, stored
 
 __all__ = ["PAUSED", "Task", "bind", "go_on", "integrate", "march", "start"]
 
+AHEAD = 1e-5  # s: so far is looked ahead where neither force nor motion tells what follows,
+SOON = 1e-4  # but no farther than this part of the run
 PAUSED = -11  # beside a status: the run goes on when it is called again
 
 
@@ -82,6 +84,7 @@ def start(
         history.value, history.size, history.crossed, history.quick = 0.0, 0.0, 0.0, 0
     release(problem, surfaces)
     state[0].fired, state[0].dependent = -2, 0
+    state[0].ahead = min(AHEAD, SOON * options.t_end)
     if not problem.sizes.mechanical and problem.functions.table[state[0].mode].address == 0:
         run[0].at = state[0].mode
         return UNMADE

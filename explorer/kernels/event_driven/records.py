@@ -17,6 +17,7 @@ DOPRI5, DOP853, RADAU, NEWMARK = range(4)
 DYNAMICS, CONTACTS, GAPS, STEP, IMPACT, GAPS_BY_RHO, DRIFT = range(7)
 CHANGES, CHANGES_BY_ALL = 7, 8  # only where constraints change
 SAMPLES = 8  # of every guard in a step
+REST_SHARE = 1e-5  # impacts that would be over in this part of a run are over
 # bits of a guard's flags
 BOUNDS, TERMINAL, HAS_WHEN, IDENTITY = 1, 2, 4, 8
 # a guard that has passed its zero fires no more until it was seen on its side again
@@ -48,6 +49,7 @@ STATE = np.dtype(
         ("form", INT),  # how constraints are held: INDEX1, PROJECTED or PENALTY
         ("fault", INT),  # the constraint that could not begin to hold, or contradicts others
         ("dependent", INT),  # how many constraints have a gradient that depends on others
+        ("ahead", FLOAT),  # how far is looked ahead where nothing moves or presses yet, s
     ]
 )
 CHANGE = np.dtype(

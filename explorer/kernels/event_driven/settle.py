@@ -16,7 +16,6 @@ from explorer.kernels.references import kernel
 __all__ = ["HELD_BEFORE", "settle"]
 
 BALANCED = 1e-12  # of its terms: so small an acceleration is round-off
-AHEAD = 1e-5  # s
 HELD_BEFORE = 1e4  # times as fast may what has been held up to now part, close or slide
 
 
@@ -120,10 +119,10 @@ def settle(
         return SUCCESS
     status, total = hold_or_part(problem, contacts, m, slow, still, begins)
     if status == SUCCESS and is_balanced(problem, contacts, m, total):
-        look_ahead(problem, AHEAD)
+        look_ahead(problem, problem.state[0].ahead)
         open_all(problem)
         status, total = hold_or_part(problem, contacts, m, slow, still, begins)
-        look_ahead(problem, -AHEAD)
+        look_ahead(problem, -problem.state[0].ahead)
         if status != SUCCESS:
             open_all(problem)
             status, total = hold_or_part(problem, contacts, m, slow, still, begins)

@@ -15,7 +15,7 @@ from explorer.compiled.checks import check_friction, check_start
 from explorer.compiled.observe import observe
 from explorer.compiled.start_mode import start_mode
 from explorer.errors import BadModel, BadValue
-from explorer.kernels.event_driven.records import EVENT, PROGRESS, WATCH
+from explorer.kernels.event_driven.records import EVENT, PROGRESS, REST_SHARE, WATCH
 from explorer.kernels.event_driven.structures import Events, Options, Steps
 from explorer.results.event import LocatedEvent
 from explorer.results.solution import Solution
@@ -31,7 +31,7 @@ from explorer.types import Reals
 
 __all__ = ["March"]
 
-REST_MAX = 1e-8  # impacts that would be over in this time (s) are over,
+REST_MAX = 1e-8  # impacts that would be over in this time (s), and REST_SHARE of the run, are over,
 LOWEST = 1e-13  # and so are bounces lower than this (m)
 _PICKS = 64  # of continuations, at most
 _FIRST = np.full(_PICKS, -1)
@@ -110,7 +110,7 @@ class March(Run):
             settings.grid or self.t_end / 4,
             settings.grid,
             BAND,
-            REST_MAX,
+            min(REST_MAX, REST_SHARE * float(self.t_end)),
             LOWEST,
             settings.max_steps,
             settings.max_events,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.compiled import Flow
+from explorer.errors import BadValue
 from explorer.kernels.complementarity.structures import FACTORED, LcpWorkspace
 from explorer.kernels.event_driven.butcher import Tableau
 from explorer.kernels.event_driven.records import (
@@ -166,20 +167,32 @@ def workspace_of(flow: Flow, at: Parts, p: int) -> Workspace:
 
 
 def record_of(flow: Flow, at: Parts, p: int, steps: int, events: int, carried: int) -> Record:
-    """Return room for so many steps and events; `carried` accelerations are kept of a step."""
+    """Return room for so many steps and events; `carried` accelerations are kept of a step.
+
+    Raises
+    ------
+    BadValue
+        If there is not so much memory.
+    """
     size = (flow.n_x + 1) * (p + 1)
     state = 1 + flow.rows + len(flow.rough) + len(flow.side_places) + len(flow.changes)
     state += flow.system.drive is not None and len(flow.system.drive.breaks) > 0
-    return Record(
-        Steps(
-            np.empty(steps),
-            np.empty(steps),
-            np.empty((steps, size)),
-            np.empty((steps, carried)),
-            np.empty((steps, state), np.int64),
-        ),
-        Events(np.empty(events, EVENT), np.empty((events, at.size)), at),
-    )
+    try:
+        return Record(
+            Steps(
+                np.empty(steps),
+                np.empty(steps),
+                np.empty((steps, size)),
+                np.empty((steps, carried)),
+                np.empty((steps, state), np.int64),
+            ),
+            Events(np.empty(events, EVENT), np.empty((events, at.size)), at),
+        )
+    except (MemoryError, ValueError):
+        raise BadValue(
+            f"max_steps = {steps:g} and max_events = {events:g} are more than memory allows: use "
+            "smaller ones, or run shorter spans one after another."
+        ) from None
 
 
 class Arguments:

@@ -18,10 +18,10 @@ from explorer.runs.time_freezing.march import Freezing, Happened, Jump
 from explorer.runs.time_freezing.simultaneous_impacts import Response, Struck, newton
 from explorer.status import Status
 
-__all__ = ["Impacts"]
+__all__ = ["TOUCHES", "Impacts"]
 
 _USUAL = 10.0  # the push, m/s2, where nothing else sets a scale
-_TOUCHES = 1e-9  # m; beside the positions
+TOUCHES = 1e-9  # m; beside the positions
 _REST = 1e-11  # of a, m/s and m/s2
 _LEAVES = 1e-6  # of the fastest contact of an impact
 _BREAKS = 1e-6  # of the fastest coordinate: an outcome that is not Newton's
@@ -51,7 +51,7 @@ class Impacts(Freezing):
         slopes = slopes[: compiled.n_c * compiled.n_x].reshape(compiled.n_c, -1)
         speeds, accelerations = np.abs(c[1::2]), np.abs(slopes[1 : 2 * nc : 2] @ rates)
         rho[-1] = a = max(accelerations.max(), 10 * speeds.max() / self.t_end) or _USUAL
-        gaps, touches = c[::2], np.abs(c[::2]) <= _TOUCHES
+        gaps, touches = c[::2], np.abs(c[::2]) <= TOUCHES
         x[n_x : n_x + nc] = np.where(touches, -gaps, 0.0)
         # of an open contact at rest that nothing moves no side of gap' = 0 follows: give it one
         still = ~touches & (speeds <= _REST * a) & (accelerations <= _REST * a)
@@ -130,7 +130,7 @@ class Impacts(Freezing):
 
         at = seen(x)
         reach = np.abs(leg.states[:, :n]).max() + np.abs(at["gap"]).max()
-        touches = np.flatnonzero(np.abs(at["gap"]) <= _TOUCHES * max(reach, 1e-300))
+        touches = np.flatnonzero(np.abs(at["gap"]) <= TOUCHES * max(reach, 1e-300))
         k = len(touches)
         if any(system.contacts[i].e != 0 for i in touches):
             return None
