@@ -22,9 +22,14 @@ if TYPE_CHECKING:
     from explorer.systems.sketch import Shape
 
 __all__ = [
-    "constraint_units", "event_unit", "length_unit", "measured", "phi_unit", "product",
+    "constraint_units",
+    "event_unit",
+    "length_unit",
+    "measured",
+    "phi_unit",
+    "product",
     "symbol_units",
-]  # fmt: skip
+]
 
 Powers = dict[str, sp.Rational]
 _DERIVED = {
@@ -32,7 +37,7 @@ _DERIVED = {
     "V": "kg m2/A/s3", "Ω": "kg m2/A2/s3", "F": "A2 s4/kg/m2", "H": "kg m2/A2/s2",
 }  # fmt: skip
 _TIMES = {"s", "min"}
-_LENGTHS = {"m", "mm", "cm", "km", "µm", "nm"}
+_LENGTHS = ("m", "mm", "cm", "km", "µm", "nm")
 _FACTOR = re.compile(r"(/?)\s*(?:\(([^()]*)\)|1|(°?[^\W\d]+)\^?(-?\d*))")
 _SAME = (sp.Abs, sp.re)
 _LIKE = (sp.Add, sp.Max, sp.Min)
@@ -157,11 +162,12 @@ def symbol_units(system: System) -> dict[str, str]:
 
 
 def length_unit(system: System, shapes: Sequence[Shape]) -> str:
-    """Return the unit of length of a picture; "" if the formulas of its points name none, or two."""
+    """Return the unit of length of a picture, "" if formulas of its points name none, or two."""
     units = symbol_units(system)
     places = {x for shape in shapes for point in shape.points for x in map(sp.sympify, point)}
-    found = {measured(x, units) for x in places if x.free_symbols} & _LENGTHS
-    return found.pop() if len(found) == 1 else ""
+    known = {measured(x, units) for x in places if x.free_symbols}
+    found = [unit for unit in _LENGTHS if unit in known]
+    return found[0] if len(found) == 1 else ""
 
 
 def event_unit(system: System, kind: str, name: str) -> str | None:
