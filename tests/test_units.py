@@ -12,7 +12,7 @@ import explorer as ex
 from explorer.errors import BadModel
 from explorer.panels import Session, panels
 from explorer.systems import from_spec
-from explorer.systems.units import event_unit, measured, product
+from explorer.systems.units import event_unit, length_unit, measured, product
 from explorer.views.drawing.picture import label
 
 UNITS = {"y": "m", "v_y": "m/s", "m": "kg", "k": "N/m", "g": "m/s2", "theta": "rad", "c": "N m/rad",
@@ -165,3 +165,20 @@ def test_messages_of_studies_have_the_unit_of_time_of_the_system():
     assert run.status.message.startswith("Stopped at t = 1.94591 min (step")
     with pytest.raises(ex.errors.BadValue, match=r"t_end = 0 must be greater than zero everywhere"):
         ex.study.sweep(ex.models.tent_map(), over={"x0.x": [0.1, 0.2]}, t_end=0, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("model", "unit"), [("bouncing_ball", "m"), ("drill_string", ""), ("simplest_walker", "")]
+)
+def test_a_picture_has_a_scale_where_its_points_are_lengths(model, unit):
+    system = getattr(ex.models, model)()
+    assert length_unit(system, system.shapes) == unit
+
+
+def test_a_scale_has_the_unit_of_the_model():
+    def seen(units):
+        system = ex.MechanicalSystem("block", q="x", units=units, force=["-x"])
+        system.sketch(ex.circle(system.q[0] + 1, 0, 1))
+        return length_unit(system, system.shapes)
+
+    assert (seen("mm"), seen(""), seen("rad")) == ("mm", "", "")
