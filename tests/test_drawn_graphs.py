@@ -120,7 +120,7 @@ def test_a_gradient_is_an_arrow_uphill_along_the_tangent(slope, along):
 # ---------------------------------------------------------------- errors of schemes
 
 
-@for_each(("many", "width", "columns"), [(1, 900, [1]), (2, 900, [1, 1]), (3, 900, [2, 1]), (5, 900, [3, 2]), (7, 900, [3, 3, 1]), (4, 100, [4])])  # fmt: skip
+@for_each(("many", "width", "columns"), [(1, 900, [1]), (2, 900, [1, 1]), (3, 900, [2, 1]), (5, 900, [3, 2]), (7, 900, [4, 3]), (10, 900, [4, 4, 2]), (4, 100, [4])])  # fmt: skip
 def test_plots_of_schemes_fill_columns(many, width, columns):
     plots = [space(share=1.0) for _ in range(many)]
     found = _columns(plots, space(width=width))

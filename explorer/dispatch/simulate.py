@@ -167,7 +167,10 @@ def _moved(system: System, solution: Solution, begun: dict[str, np.ndarray]) -> 
         return
     none = np.full(len(system.coordinates), np.nan)
     asked = np.concatenate([begun.get("q0", none), begun.get("v0", none)])
-    far, sentence = mistakes.moved(system, asked, np.concatenate([solution.q[0], solution.v[0]]))
+    found = np.concatenate([getattr(solution, name, none[None, :0])[0] for name in ("q", "v")])
+    if found.size < asked.size:  # a recorder has dropped where the run began
+        return
+    far, sentence = mistakes.moved(system, asked, found)
     if far > mistakes.MOVED:
         yield sentence
 
