@@ -170,9 +170,8 @@ def _moved(system: System, solution: Solution, begun: dict[str, np.ndarray]) -> 
     found = np.concatenate([getattr(solution, name, none[None, :0])[0] for name in ("q", "v")])
     if found.size < asked.size:  # a recorder has dropped where the run began
         return
-    far, sentence = mistakes.moved(system, asked, found)
-    if far > mistakes.MOVED:
-        yield sentence
+    if (moved := mistakes.moved(system, asked, found))[0] > mistakes.MOVED:
+        yield moved[1]
 
 
 def _asked(t_end: float, given: Settings, record: Recorder | None) -> Plain:
