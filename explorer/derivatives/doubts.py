@@ -141,10 +141,8 @@ def _grazing(question: Question, run: Solution) -> list[Doubt]:
                     columns=columns,
                     alone=alone,
                     words=f"At t = {quantity(event.t, unit)} the run grazes {event.contact!r}: it "
-                    "crosses "
-                    f"zero by so little that rtol = {scheme.rtol:g} does not resolve the "
-                    "crossing, and "
-                    f"{what} is unknown. {cure}.",
+                    f"crosses zero by so little that rtol = {scheme.rtol:g} does not resolve the "
+                    f"crossing, and {what} is unknown. {cure}.",
                 )
             )
     if len(suspects):
@@ -165,9 +163,8 @@ def _grazing(question: Question, run: Solution) -> list[Doubt]:
                     t=t,
                     columns=end,
                     words=f"At t = {quantity(t, unit)} a guard comes to {number(miss, 2)} of its "
-                    "zero "
-                    f"and turns back: rtol = {scheme.rtol:g} does not resolve whether the event "
-                    f"occurs, and the derivative after it is unknown. {cure}.",
+                    f"zero and turns back: rtol = {scheme.rtol:g} does not resolve whether the "
+                    f"event occurs, and the derivative after it is unknown. {cure}.",
                 )
             )
     return found
@@ -246,9 +243,8 @@ def _directional(question: Question, run: Solution) -> list[Doubt]:
                 t=event.t,
                 columns=columns,
                 words=f"At t = {quantity(event.t, unit)} {event.contact!r} coincides with "
-                f"{_other_one(run, k)}, and {names} decides which comes first, or couples "
-                "them: the "
-                "two one-sided derivatives differ.",
+                f"{_other_one(run, k)}, and {names} decides which comes first, or couples them: "
+                "the two one-sided derivatives differ.",
             )
         )
     return found

@@ -233,8 +233,7 @@ def _grazing(events: list[LocatedEvent], solution: Solution) -> list[Check]:
             0.5 / SURE,
             "",
             f"The event of {event.contact!r} at t = {quantity(event.t, unit, 5)} grazes: its "
-            "dt/drho "
-            f"{known}, and a small change of the parameters removes the event.",
+            f"dt/drho {known}, and a small change of the parameters removes the event.",
         )
     ]
 
@@ -288,8 +287,7 @@ def _finite(
             0.0,
             "numbers",
             "The derivative does not exist or is not finite: an event grazes, or errors grow "
-            "without "
-            "bound.",
+            "without bound.",
         )
     ]
 
@@ -332,9 +330,8 @@ def _held(question: Question, solution: Solution) -> list[Check]:
             worst,
             max(_HELD, 10 * getattr(question.scheme, "rtol", 0.0)),
             "",
-            f"A derivative moves a closed contact by {number(worst, 1)} of its largest "
-            "speeds: impacts "
-            "accumulate there, and impacts too small to resolve were left out.",
+            f"A derivative moves a closed contact by {number(worst, 1)} of its largest speeds: "
+            "impacts accumulate there, and impacts too small to resolve were left out.",
         )
     ]
 

@@ -103,9 +103,8 @@ def _second(solution: Solution, gradient: np.ndarray, asked: Question) -> list[C
             apart,
             _AGREE,
             "",
-            f"{asked.scheme!r} finds derivatives that differ by {number(apart, 1)}, relative "
-            "to the "
-            "largest.",
+            f"{asked.scheme!r} finds derivatives that differ by {number(apart, 1)}, relative to "
+            "the largest.",
         )
     ]
 

@@ -153,8 +153,7 @@ class Search:
             last, unit = run.located[-1], run.system.time_unit
             raise BadValue(
                 f"The run ends early, with {last.contact!r} at t = {quantity(last.t, unit)}: a "
-                "fixed "
-                f"final time of {quantity(asked.t_end, unit)} has no derivative there. Give "
+                f"fixed final time of {quantity(asked.t_end, unit)} has no derivative there. Give "
                 f"until={last.contact!r}."
             )
         return question, run

@@ -195,8 +195,7 @@ class _March:
         if not np.isfinite(S).all():
             raise StepFailed(
                 f"'{self.system.name}' has no derivative after t = {self._told(at)}: an event "
-                "there "
-                "is met without speed (grazing).",
+                "there is met without speed (grazing).",
                 run,
             )
         free = self._scaled(directions_at_end(run))

@@ -136,8 +136,7 @@ class Question:
             if not (values > least).all():
                 raise BadValue(
                     f"{what} = {quantity(values.min(), self.system.time_unit)} must be greater "
-                    "than zero "
-                    "everywhere."
+                    "than zero everywhere."
                 )
         if self.system.discrete and not (t_end % 1 == 0).all():
             raise BadValue(

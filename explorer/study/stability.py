@@ -146,8 +146,7 @@ class Stability:
                 "| period error, ωh → 0 |",
                 "|---|---|---|---|---|",
                 f"| {_short(self.limit)} | {_short(self.radius_at_infinity)} | {co.order} | "
-                f"{damping} "
-                f"| {period} |",
+                f"{damping} | {period} |",
                 "",
                 *lost,
                 "| ωh (rad) | spectral radius | damping ratio − ξ | period error | overshoot of d "

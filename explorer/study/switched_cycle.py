@@ -72,9 +72,8 @@ def settled(P: ReturnMap, guess: Guess | None) -> tuple[np.ndarray, float]:
     hits = [e for e in run.located if e.contact == P.section]
     if len(hits) <= P.count:
         raise BadValue(
-            f"Only {len(hits)} events of {P.section!r} happen up to "
-            f"t = {quantity(end, P.system.time_unit)}, so a cycle of {P.count} is not seen. "
-            "Another "
+            f"Only {len(hits)} events of {P.section!r} happen up to t = "
+            f"{quantity(end, P.system.time_unit)}, so a cycle of {P.count} is not seen. Another "
             "guess may settle on one."
         )
     last, peak = hits[-1], np.abs([e.x_plus for e in hits]).max(axis=0)

@@ -35,9 +35,8 @@ def determinism(run: Solution) -> list[Check]:
         more = f", and so at {len(found) - 1} more events" if len(found) > 1 else ""
         words = (
             f"At t = {quantity(event.t, run.system.time_unit, 4)} both {event.contact!r} and "
-            f"{other!r} fire, and "
-            f"lead to different states{more}. {event.contact!r} was taken, so the run is one of "
-            "several solutions. Let one guard exclude the other by its when."
+            f"{other!r} fire, and lead to different states{more}. {event.contact!r} was taken, so "
+            "the run is one of several solutions. Let one guard exclude the other by its when."
         )
     return [Check("determinism", float(len(found)), 0.0, "", words)]
 

@@ -137,9 +137,7 @@ def missing(run: Solution) -> list[Check]:
             "",
             f"{none.sum()} rows have no state, the first at t = "
             f"{quantity(run.t[none.argmax()], run.system.time_unit, 4)}: the method cannot reach "
-            "them from the "
-            "start of "
-            "their steps. Use a smaller tolerance, or another method.",
+            "them from the start of their steps. Use a smaller tolerance, or another method.",
         )
     ]
 

@@ -104,9 +104,8 @@ def theta_growth(
             growth,
             _TOLERATED,
             "",
-            f"theta = {theta:g} is {limit} here, and h = {quantity(h, unit)}: a motion that "
-            "should not "
-            f"grow grows {times} times over the run. theta >= 1/2 is stable at any h.",
+            f"theta = {theta:g} is {limit} here, and h = {quantity(h, unit)}: a motion that should "
+            f"not grow grows {times} times over the run. theta >= 1/2 is stable at any h.",
         )
     ]
 
@@ -176,7 +175,6 @@ def newmark_growth(solution: Solution) -> list[Check]:
             _TOLERATED,
             "",
             f"h = {quantity(scheme.h, 's')} is not stable here: a motion that should not grow "
-            "grows "
-            f"{times} times over the run. Newmark(beta=1/4, gamma=1/2) is stable at any h.",
+            f"grows {times} times over the run. Newmark(beta=1/4, gamma=1/2) is stable at any h.",
         )
     ]

@@ -36,9 +36,8 @@ def inside(run: Solution) -> list[Check]:
         e, node, k = np.unravel_index(int(np.where(over, beyond / sure, 0.0).argmax()), over.shape)
         t = march.times[e, 0] + _NODES[node] * march.times[e, 1]
         words = (
-            f"Near t = {quantity(t, run.system.time_unit, 4)} {run.system.guard_names[k]!r} "
-            "leaves its side and "
-            "comes back within an element, so its switches are "
+            f"Near t = {quantity(t, run.system.time_unit, 4)} {run.system.guard_names[k]!r} leaves "
+            "its side and comes back within an element, so its switches are "
             f"missed{f', and so in {count - 1} more' * (count > 1)}: use a smaller h, or more "
             "elements or stages."
         )

@@ -265,8 +265,7 @@ def by_steps(run: Solution) -> list[Check]:
             TOLERATED,
             "",
             f"The motion gains {number(100 * made, 2)} % of its energy without a cause. Use a "
-            "smaller "
-            "step.",
+            "smaller step.",
         )
     ]
 
@@ -286,9 +285,7 @@ def switched(run: Solution, accuracy: float) -> list[Check]:
             accuracy,
             "",
             f"At t = {quantity(run.t[row], run.system.time_unit, 4)} {run.system.guard_names[k]} "
-            "is "
-            f"{number(part, 2)} "
-            "of its largest value beyond its surface.",
+            f"is {number(part, 2)} of its largest value beyond its surface.",
         )
     ]
 

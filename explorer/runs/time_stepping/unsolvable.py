@@ -59,8 +59,8 @@ def unsolvable(
         return (
             f"the laws of {', '.join(lam for (lam, _), _ in found)} have no solution in {step}: "
             f"along the ray {' + '.join(f'{number(u, 3)} {y}' for (_, y), u in found)} the "
-            "relation gives "
-            f"at most {number(most, 3)}, whatever the multipliers, but the laws want >= 0. {advice}"
+            f"relation gives at most {number(most, 3)}, whatever the multipliers, but the laws "
+            f"want >= 0. {advice}"
         )
     return (
         f"no solver found multipliers {', '.join(lam for lam, _ in names)} that obey their laws in "
