@@ -15,8 +15,9 @@ from test_study_branches import bare
 import explorer as ex
 from explorer.derivatives import differences, held_start, one_sided, unlocated
 from explorer.errors import BadValue, NotApplicable
-from explorer.study import map_cycles, two_parameters
+from explorer.study import map_cycles
 from explorer.study import search_attractors as search
+from explorer.study.curve_problems import Curve
 from explorer.study.cycles import Cycle, Cycles
 from explorer.study.grazing_kicks import kick_of
 from explorer.study.recurrence import Found
@@ -587,9 +588,8 @@ def test_a_run_beside_another_has_other_parameters_and_another_start(way):
 
 
 @for_each(("kind", "autonomous"), itertools.product(("fold", "flip"), (False, True)))
-def test_a_bifurcation_is_a_zero_of_a_determinant(monkeypatch, kind, autonomous):
+def test_a_bifurcation_is_a_zero_of_a_determinant(kind, autonomous):
     """Of the equations of the cycle by its unknowns, or of the monodromy plus 1; with derivatives."""
-    module = two_parameters
     n = 2
     many = n + autonomous
     rng = np.random.default_rng(4)
@@ -609,24 +609,16 @@ def test_a_bifurcation_is_a_zero_of_a_determinant(monkeypatch, kind, autonomous)
             data=space(monodromy=M + 0.1 * u[0] + second * np.eye(n)),
         )
 
-    base = space(
-        rho=np.zeros(2),
-        scale=scale,
-        n=n,
-        autonomous=autonomous,
-        evaluate=evaluate,
-        parameter="p",
-        _last="kept",
-    )
-    monkeypatch.setattr(module, "cycle_of", lambda node: node.at.data)
+    base = bare(
+        Cycles, rho=np.zeros(2), scale=scale, n=n, period=None if autonomous else 1.0, evaluate=evaluate,
+        parameter="p", _last="kept",
+    )  # fmt: skip
+    first = space(options=space(low=-1.0, high=1.0))
     one = bare(
-        module._Curve,
-        base=base,
-        point=space(kind=kind),
-        place=1,
-        scale=np.append(scale, 11.0),
-        first=space(low=-1.0, high=1.0),
-    )
+        Curve, base=base, kind=kind, margin="", level=0.0, place=1, scale=np.append(scale, 11.0),
+        first=first,
+    )  # fmt: skip
+    one.test = one._test(space(kind=kind, node=space(at=space(jacobian=A))))
 
     def test(u):
         at = evaluate_at(u)

@@ -271,7 +271,7 @@ def test_an_explicit_step_takes_two_looks_at_the_forces_however_they_change(monk
 
 def test_what_a_guard_does_next_is_told_from_where_the_motion_leads(monkeypatch):
     """The state is y + s v + s^2 a / 2 a while s later, and y again behind it."""
-    rng, n, ahead = np.random.default_rng(4), 3, arming.AHEAD
+    rng, n, ahead = np.random.default_rng(4), 3, 2e-5
     y, slope, seen = rng.normal(size=2 * n), rng.normal(size=2 * n), []
     inp, moved = np.concatenate([[7.0], y]), 0.0
 
@@ -282,8 +282,9 @@ def test_what_a_guard_does_next_is_told_from_where_the_motion_leads(monkeypatch)
     monkeypatch.setitem(arming.stays.__globals__, "is_held", lambda *_: True)
     monkeypatch.setitem(arming.stays.__globals__, "evaluate", evaluate)
     problem = SimpleNamespace(
-        sizes=sizes(), functions=SimpleNamespace(table=None), inp=inp, out=np.full(4, np.nan)
-    )
+        sizes=sizes(), functions=SimpleNamespace(table=None), inp=inp, out=np.full(4, np.nan),
+        state=[SimpleNamespace(ahead=ahead)],
+    )  # fmt: skip
     for fast in (0, 1, 2, 3, 4, 5, 6, 7, 8):  # each number in turn sets how far all reaches
         at, by = y.copy(), slope.copy()
         if fast < 2 * n:

@@ -315,12 +315,13 @@ def test_the_rate_of_a_change_is_its_derivative_along_the_motion(monkeypatch, se
 
     monkeypatch.setitem(changing.rate_of.__globals__, "evaluate", evaluate)
     sizes = SimpleNamespace(n=n, n_w=n_w, n_rho=n_rho, rates=rates)
-    problem = SimpleNamespace(sizes=sizes, inp=inp, out=out, functions=SimpleNamespace(table=None))
+    problem = SimpleNamespace(sizes=sizes, inp=inp, out=out, functions=SimpleNamespace(table=None),
+                              state=[SimpleNamespace(ahead=2e-5)])  # fmt: skip
     before = inp.copy()
     for k in range(n_w):
         rate = a[k] + b[k] @ y[n:] + c[k] @ force
         assert changing.rate_of(problem, k) == pytest.approx(rate)
-        dt = changing.AHEAD
+        dt = 10 * 2e-5
         now = b[k] @ y[:n] + c[k] @ y[n:] + dt * rate + dt**2 / 2 * (b[k] @ force)
         assert changing.glance(problem, k, y) == pytest.approx(now, abs=1e-13)
         np.testing.assert_array_equal(inp, before)

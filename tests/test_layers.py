@@ -16,7 +16,7 @@ from explorer.moved import moved
 
 EXPLORER = Path(__file__).parent.parent / "explorer"
 ORDER = (
-    "types", "errors", "arguments", "memory", "quantities", "registry", "references", "parameters", "cache", "progress",
+    "types", "errors", "arguments", "memory", "quantities", "registry", "references", "parameters", "cache", "progress", "warned",
     "codes", "status", "moved", "certificate", "recorder",
     "systems", "reformulations", "results", "kernels", "compiled", "verification", "runs", "schemes",
     "dispatch", "derivatives", "study", "optimise", "transcription", "control", "models", "tasks", "views", "panels",

@@ -283,7 +283,7 @@ def test_a_file_that_was_changed_is_no_success(tmp_path):
 
 
 def test_numbers_of_a_file_that_are_not_those_of_its_recipe_are_refused(tmp_path):
-    run = ex.simulate(HYBRIDS["thermostat"]())
+    run = ex.simulate(HYBRIDS["heater"]())
     path = run.save(tmp_path / "run")
     with np.load(path) as file:
         arrays = {k: file[k] for k in file.files if k != "spec"}

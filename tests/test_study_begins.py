@@ -14,11 +14,12 @@ from test_study_branches import bare
 import explorer as ex
 from explorer.errors import BadValue, StepFailed
 from explorer.runs.members import APART, Asked, Members, Observed
-from explorer.study import cycles, held_cycles, resolve, two_parameters
+from explorer.study import cycles, held_cycles, resolve
 from explorer.study import one_by_one as single
 from explorer.study import question as asking
 from explorer.study import search_attractors as search
 from explorer.study import switched_cycle as switched
+from explorer.study.curve_problems import Curve
 
 # ---------------------------------------------------------------- behind an event at the start
 
@@ -26,17 +27,20 @@ from explorer.study import switched_cycle as switched
 T, SCALE = 8.0, np.array([2.0, 5.0, 4.0])
 
 
-def event_at(t, x=None):
-    return space(t=t, x_plus=x)
+def event_at(t, x=None, before=None):
+    return space(t=t, x_plus=x, x_minus=before)
 
 
-@for_each(("late", "found", "rising"), [(True, 0, 1.0), (False, 0, 1.0), (True, 1, 1.0), (False, 2, -1.0), (True, None, 1.0), (False, 1, 0.0)])  # fmt: skip
-def test_an_event_at_the_begin_goes_on_at_the_end(monkeypatch, late, found, rising):
-    """The cycle is sampled on the other side of its event, a little further on, by its derivatives."""
+@for_each(("late", "found", "rising", "longer"), [(True, 0, 1.0, None), (False, 0, 1.0, 0.7), (True, 1, 1.0, 0.7), (False, 2, -1.0, None), (True, None, 1.0, None), (False, 1, 0.0, None)])  # fmt: skip
+def test_an_event_at_the_begin_goes_on_at_the_end(monkeypatch, late, found, rising, longer):
+    """The cycle is sampled on the other side of its event, a little further on, by its derivatives.
+
+    The end of a period that the parameter makes `longer` takes the state along.
+    """
     t = T - 0.1 if late else 0.1
-    event = event_at(t, np.array([3.0, -4.0]))
+    event = event_at(t, np.array([3.0, -4.0]), np.array([7.0, 9.0]))
     S_minus, S_plus = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.array([[-1.0, 0.5, 2.0], [0.0, 1.0, -3.0]])  # fmt: skip
-    jump = space(x_minus=np.array([7.0, 9.0]), s_minus=S_minus, s_plus=S_plus)
+    jump = space(s_minus=S_minus, s_plus=S_plus, f_minus=np.array([2.0, -3.0, 0.0]))
     run = space(located=[event_at(2.0), event, event_at(5.0)], march=space(jump=lambda k: jump if k == 1 else None))  # fmt: skip
     other, same = T - t, t  # where the event is in a cycle that goes on, and in one that does not
     asked, held = [], []
@@ -56,16 +60,18 @@ def test_an_event_at_the_begin_goes_on_at_the_end(monkeypatch, late, found, risi
     monkeypatch.setattr(cycles, "cycle_of", lambda node: node.at.data)
     monkeypatch.setattr(cycles, "correct", correct)
     monkeypatch.setattr(cycles, "Held", lambda run, t, before: held.append((run, t, before)) or "held there")  # fmt: skip
-    one = bare(cycles.Cycles, n=2, scale=SCALE, held="held here")
+    one = bare(
+        cycles.Cycles, n=2, scale=SCALE, held="held here", _by_p=longer, _of_rho=lambda by: by
+    )
     way = np.array([0.3, -0.2, rising * 0.5])
     ended = space(kind="phase", w=np.array([1.0, 2.0, 3.0]), node=space(tangent=way, at=space(data=space(run=run, T=T))))  # fmt: skip
     here = space(at=space(sequence=tuple("abc")))
     answer = one.beyond(here, ended, space(tol=1e-9))
     assert held == [(run, t, late)]
     assert len(asked) == (3 if found is None else found + 1)
-    x, S = (jump.x_minus, S_minus) if late else (event.x_plus, S_plus)
-    du = way * SCALE
-    moves = (S[:, 0] * du[0] + S[:, 1] * du[1] + S[:, 2] * du[2]) / max(abs(rising * 0.5), cycles._STEEP)  # fmt: skip
+    x, S = (event.x_minus, S_minus) if late else (event.x_plus, S_plus)
+    du, along = way * SCALE, jump.f_minus[:2] * (longer or 0.0) * late
+    moves = (S[:, 0] * du[0] + S[:, 1] * du[1] + (S[:, 2] + along) * du[2]) / max(abs(rising * 0.5), cycles._STEEP)  # fmt: skip
     up = -1.0 if rising < 0 else 1.0
     for size, (guess, plane, like, tol) in zip((1e-5, 1e-4, 1e-3), asked, strict=False):
         assert guess == pytest.approx([*((x + size * moves) / SCALE[:2]), 3.0 + size * up], rel=1e-12)  # fmt: skip
@@ -98,7 +104,7 @@ def test_what_is_held_is_that_of_the_step_beside_a_time(monkeypatch, t, before, 
 # ---------------------------------------------------------------- curves over two parameters
 
 
-class Base:
+class Base(cycles.Cycles):
     """Cycles x = (p^2 + q, 3 p) with M = diag(p q, -p): a flip at p = 1, a fold where p = 2 q."""
 
     parameter, n, autonomous, count = "p", 2, False, 1
@@ -124,8 +130,11 @@ class Base:
 def test_a_bifurcation_is_an_equation_more_and_has_its_derivatives(kind):
     base = Base()
     own = bare(cycles.Cycle, run=None)
-    point = space(kind=kind, node=space(w=np.array([1.0, 1.0, 0.5]), at=space(data=own)))
-    one = two_parameters._Curve(base, point, "q", 5.0, space(low=-1.0, high=2.0))
+    point = space(
+        kind=kind,
+        node=space(w=np.array([1.0, 1.0, 0.5]), at=space(data=own, jacobian=np.ones((2, 3)))),
+    )
+    one = Curve(space(problem=base, options=space(low=-1.0, high=2.0)), point, "q", 5.0)
     assert base.began == [own]
     assert one.scale.tolist() == [2.0, 3.0, 4.0, 5.0]
     p, q = 1.5, 0.4
@@ -145,11 +154,10 @@ def test_a_bifurcation_is_an_equation_more_and_has_its_derivatives(kind):
     for right in (-4.0, 8.0):
         one.evaluate(np.array([0.0, 0.0, right, 0.0]))
     base.autonomous, base.n = True, 1
-    assert one._rows().tolist() == [2.0, 1.0]
     march = space(sample=lambda t, slopes: (None, np.array([[6.0, 7.0], [8.0, 9.0]])) if t.tolist() == [0.0] else None)  # fmt: skip
     own = bare(cycles.Cycle, run=space(march=march))
     point.node.at.data = own
-    two_parameters._Curve(base, point, "q", 5.0, space(low=-1.0, high=2.0))
+    Curve(space(problem=base, options=space(low=-1.0, high=2.0)), point, "q", 5.0)
     assert base.anchor.tolist() == [2.0]
     assert base.along.tolist() == [6.0]
 
@@ -238,7 +246,7 @@ def test_members_have_their_parameters_starts_and_times(monkeypatch, given, why)
         if given.get("period"):
             rho[0, 1] = 1.0
 
-    system = space(discrete=given.get("discrete", False), symbols=lambda state: {"a": sp.Symbol("a")}, parameters=("k", "a"))  # fmt: skip
+    system = space(discrete=given.get("discrete", False), symbols=lambda state: {"a": sp.Symbol("a")}, parameters=("k", "a"), time_unit="s")  # fmt: skip
     behind = space(end=np.arange(6.0).reshape(3, 2)) if given.get("behind") else None
     section = space(period=given.get("period", "2*a"), phase=0.25)
     one = bare(asking.Question, system=system, rho=(7.0, 0.0), axes=space(put=place), t_end=given.get("t_end", "4*a"), transient=given.get("transient", 2.0),
@@ -324,7 +332,7 @@ def test_the_period_is_told_by_the_last_events_that_come_back(monkeypatch, count
     located = [space(contact="other"), *events]
     asked = []
     monkeypatch.setattr(switched, "simulate", lambda system, scheme, **given: asked.append(given) or space(located=located))  # fmt: skip
-    P = space(t_max=3.0, system=space(name="m"), scheme=None, start=lambda guess: guess, values={}, section="s", count=count)  # fmt: skip
+    P = space(t_max=3.0, system=space(name="m", time_unit="s"), scheme=None, start=lambda guess: guess, values={}, section="s", count=count)  # fmt: skip
     x, period = switched.settled(P, "guess")
     assert asked == [{"x0": "guess", "t_end": switched._SETTLES * 3.0, "rho": {}}]
     k = len(xs) - 1

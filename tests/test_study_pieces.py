@@ -237,7 +237,7 @@ def test_an_orbit_that_does_not_come_to_its_end_is_no_loop(ok, last, why):
     march = space(t_last=last, end=lambda: ends,
                   steps=space(y=np.array([[1.0, 0.0, 8.0], [-2.0, 1e-9, 9.0]])))  # fmt: skip
     run = space(status=space(ok=ok, message="it ends"), march=march)
-    P = space(scheme=space(run=lambda *a, **k: run), compiled=None, rho=(), system=space(name="m"))
+    P = space(scheme=space(run=lambda *a, **k: run), compiled=None, rho=(), system=space(name="m", time_unit="s"))  # fmt: skip
     if why:
         with pytest.raises(StepFailed, match="'m': it ends"):
             switched_cycle._closed(P, np.array([1.0, 2.0]), 2.0)

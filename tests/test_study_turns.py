@@ -47,7 +47,7 @@ def test_directions_are_stretched_by_what_is_on_the_diagonal(sizes, least, logs)
     n, rng = len(sizes), np.random.default_rng(1)
     Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
     R = np.diag(sizes) + np.triu(0.3 * rng.normal(size=(n, n)), 1) * (min(sizes) > 1e-3)
-    one = bare(kind, x=np.zeros(n), length=2.0, frame=None)
+    one = bare(kind, x=np.zeros(n), length=2.0, frame=None, system=space(time_unit="s"))
     with np.errstate(divide="ignore"):
         assert one._stretched(Q @ R, least, n) == pytest.approx(np.log(logs))
     kept = [k for k, size in enumerate(sizes) if size > least * max(sizes)]
@@ -75,6 +75,7 @@ def test_an_interval_of_a_flow_is_marched_with_its_frame(monkeypatch, done, told
     for name in ("directions", "directions_at_end"):
         monkeypatch.setattr(flow_spectrum, name, lambda run: None)  # nothing is held
     monkeypatch.setattr(flow_spectrum, "least_free", lambda run: 2)
+    monkeypatch.setattr(flow_spectrum, "_units", lambda run: np.ones(2))
     asked = []
     S = np.array([[2.0, 0.0], [0.0, 0.5], [9.0, 9.0]]) * (np.nan if told == "without speed" else 1)
     status = space(ok="go on" not in told, message="It fails.")
@@ -98,7 +99,7 @@ def test_an_interval_of_a_flow_is_marched_with_its_frame(monkeypatch, done, told
             raise BadValue("There is no derivative.")
         return run
 
-    one = bare(kind, x=np.array([1.0, 2.0]), compiled=None, frame=np.eye(2), mode=None, system=space(name="m"), done=done, length=2.0,
+    one = bare(kind, x=np.array([1.0, 2.0]), compiled=None, frame=np.eye(2), mode=None, system=space(name="m", time_unit="s"), done=done, length=2.0, unit=np.array([1.0, 4.0]),
                scheme=space(run=march), rho=(), events=Counter(), again=9)  # fmt: skip
     if told:
         with pytest.raises(
@@ -107,8 +108,8 @@ def test_an_interval_of_a_flow_is_marched_with_its_frame(monkeypatch, done, told
         ):
             one.go()
         return
-    assert one.go().tolist() == pytest.approx(np.log([2.0, 0.5]))
-    assert asked == [(2.0, [1.0, 2.0], (-1, -1), np.eye(2).tolist(), [2.0])]
+    assert one.go().tolist() == pytest.approx(np.log([2.0, 0.5 / 4]))  # the second, in its unit
+    assert asked == [(2.0, [1.0, 2.0], (-1, -1), [[1.0, 0.0], [0.0, 4.0]], [2.0])]
     assert (one.x.tolist(), one.done) == ([3.0, 4.0], done + 1)
     assert one.events == {"b": 2}
     assert _LOST > _ZERO
@@ -456,7 +457,7 @@ def test_a_curve_of_work_keeps_runs_that_end(monkeypatch, stepped, errors, told)
     put(monkeypatch, _curve, simulate=simulate, knobs_of=lambda scheme: {"h": 1} if stepped else {"rtol": 1}, _end=lambda run: np.array([4.0 * (1 + run.off), 1.0]),
         _varied=lambda scheme, steps: [(step, f"{scheme} {step:g}") for step in steps], _stepped=lambda scheme, step: f"{scheme} {step:g}")  # fmt: skip
     steps = [2.0**-k for k in range(len(errors))]
-    found = _curve("a", "S", None, steps, np.array([4.0, 1.0]), {}, 2, refused)
+    found = _curve("a", "S", space(time_unit="s"), steps, np.array([4.0, 1.0]), {}, 2, refused)
     assert found.schemes == tuple(f"S {steps[k]:g}" for k in told)
     assert found.error == pytest.approx([errors[k] for k in told], rel=1e-3)
     assert found.seconds.tolist() == [2.0 * k + 1 for k in told]

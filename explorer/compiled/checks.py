@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -15,6 +14,7 @@ from explorer.systems.massless import has_mass, pivots, plainly_singular
 from explorer.systems.modal import natural_modes
 from explorer.systems.units import phi_unit
 from explorer.types import Matrix, Reals, is_sparse
+from explorer.warned import warn
 
 __all__ = [
     "check_constraints", "check_friction", "check_inertia", "check_mass", "check_start", "improper",
@@ -251,4 +251,4 @@ def warn_of_growth(name: str, pushed: float, driven: float) -> None:
             "of K, adds energy to a mode. If this is not intended, check their signs."
         )
     if words:
-        warnings.warn(words, ModelWarning, stacklevel=6)
+        warn(words, ModelWarning, stacklevel=6)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Protocol, TypeGuard, TypeVar
 
@@ -42,6 +41,7 @@ from explorer.systems.record import check_span
 from explorer.systems.rewriting import jump
 from explorer.types import Numbers, Plain, Reals, Settings
 from explorer.verification.growth import grown
+from explorer.warned import warn
 
 
 class Compilation(Protocol):
@@ -268,7 +268,7 @@ def _warn(said: list[str], kind: type[Warning], *sentences: str) -> None:
     """Warn, and keep what was said."""
     said += sentences
     for sentence in sentences:
-        warnings.warn(sentence, kind, stacklevel=3)
+        warn(sentence, kind, stacklevel=3)
 
 
 def begin(

@@ -6,7 +6,6 @@ where the scheme locates events; extrema are those of the rows, and of both side
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -19,6 +18,7 @@ from explorer.runs.members import APART, FREE, Asked, Known, Members, Observed
 from explorer.schemes import Scheme
 from explorer.systems import LagrangianSystem, StateSpaceSystem, System
 from explorer.types import Plain
+from explorer.warned import unsaid
 
 __all__ = ["arguments", "one_by_one", "together"]
 
@@ -46,8 +46,7 @@ def one_by_one(system: System, scheme: Scheme, members: Members, asked: Asked) -
     """Run all members; a start that is refused has the code -1."""
     seen = Observed.empty(members.size, members.start.shape[1], asked)
     modes = getattr(system, "modes", ()) if isinstance(system, StateSpaceSystem) else ()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of one run among many nobody reads a warning
+    with unsaid():
         for i in range(members.size):
             follows = members.chained and i > 0 and seen.code[i - 1] == 0
             mode = members.mode if i == 0 or not members.chained else -1

@@ -31,6 +31,7 @@ from explorer.systems import MapSystem, StateSpaceSystem, System, check_system
 from explorer.systems.drive import Inputs
 from explorer.systems.modes import Mode
 from explorer.types import Numbers, Plain, Reals
+from explorer.warned import unsaid
 
 __all__ = ["Apart", "TwoStarts", "state_names", "two_starts"]
 
@@ -157,7 +158,8 @@ def two_starts(
     n = first.q.shape[1]
     other = begin + d
     moved = {"q0": other[:n], "v0": other[n:]} if first.has_velocities else {"x0": other}
-    second = simulate(system, chosen, **_there(asked | moved))
+    with unsaid():  # the first run warns, and the caution tells what constraints take back
+        second = simulate(system, chosen, **_there(asked | moved))
     ranges = np.ptp(_rows_of(first), axis=0)
     ranges = np.where(ranges > 0, ranges, np.maximum(np.abs(begin), 1.0))
     predicted, caution = _predicted(system, chosen, names, d, ranges, asked | starts, first)
