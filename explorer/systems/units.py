@@ -163,11 +163,14 @@ def symbol_units(system: System) -> dict[str, str]:
 
 def length_unit(system: System, shapes: Sequence[Shape]) -> str:
     """Return the unit of length of a picture, "" if formulas of its points name none, or two."""
-    units = symbol_units(system)
-    places = {x for shape in shapes for point in shape.points for x in map(sp.sympify, point)}
-    known = {measured(x, units) for x in places if x.free_symbols}
-    found = [unit for unit in _LENGTHS if unit in known]
-    return found[0] if len(found) == 1 else ""
+    kept: tuple[Sequence[Shape], str] = system.lasting.get("length unit", ((), ""))
+    if kept[0] != shapes:  # many pictures a second are made of the same shapes
+        units = symbol_units(system)
+        places = {x for shape in shapes for point in shape.points for x in map(sp.sympify, point)}
+        known = {measured(x, units) for x in places if x.free_symbols}
+        found = [unit for unit in _LENGTHS if unit in known]
+        kept = system.lasting["length unit"] = shapes, found[0] if len(found) == 1 else ""
+    return kept[1]
 
 
 def event_unit(system: System, kind: str, name: str) -> str | None:
