@@ -48,6 +48,7 @@ def test_many_drags_leave_nothing_behind(lab):
     assert sizes[1][0] <= sizes[0][0] + 20, "the page has more elements"
     assert sizes[1][1] <= sizes[0][1] + 3e6, "the page takes more memory"
     with warnings.catch_warnings(action="ignore"):  # thrown, it may be far above the ranges
-        run = ex.simulate(ex.models.bouncing_ball(), ex.MoreauJean(h=1e-3), y0=y0, v0=[v0])
+        scheme = ex.MoreauJean(h=2e-3)  # that of the panel
+        run = ex.simulate(ex.models.bouncing_ball(), scheme, y0=y0, v0=[v0])
     assert shown[np.isfinite(shown)].max() == pytest.approx(run.q.max(), rel=2e-3)
     assert shown[0] == pytest.approx(run.q[0, 0], rel=1e-3)

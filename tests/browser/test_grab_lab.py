@@ -14,7 +14,9 @@ def middle(lab) -> tuple[float, float]:
 
 
 def typed(lab, key: str) -> float:
-    return float(lab.field(key).input_value())
+    """Return what a field says, in m or m/s: of small numbers it says mm."""
+    number, _, unit = lab.field(key).input_value().partition(" ")
+    return float(number) * (1e-3 if unit.startswith("mm") else 1.0)
 
 
 def test_the_ball_is_grabbed_and_thrown(lab, shots):
