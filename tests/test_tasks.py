@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+from importlib import import_module
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -62,3 +64,14 @@ def test_a_task_that_does_not_exist_is_refused():
         _ = ex.tasks.turbo_cra
     assert "turbo_car" in dir(ex.tasks)
     assert "objective 12.1333333" in repr(ex.tasks.turbo_car)
+
+
+def test_a_frozen_hopper_is_checked_where_little_time_passes_or_none():
+    """A fall, with an interval while time stands still and one that is shorter than a step."""
+    frozen = import_module("explorer.tasks.frozen_hopper")
+    t = np.array([0.0, 0.05, 0.05, 0.0503, 0.06])
+    x = np.tile([0.1, 0.6, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0], (len(t), 1))
+    x[:, 1] -= frozen.G * t**2 / 2
+    x[:, 5] = -frozen.G * t
+    fall = SimpleNamespace(t=t, x=np.column_stack([x, t]), u=np.zeros((4, 3)))
+    assert np.abs(frozen.defects(fall)).max() < 1e-7

@@ -129,16 +129,18 @@ def thawed() -> MechanicalSystem:
 def defects(plan: Plan, h: float = 5e-4) -> np.ndarray:
     """Return how far (N, 8) the hopper in physical time ends from the plan in each interval.
 
-    Each control interval is simulated from the plan's own q and v, by Moreau-Jean steps of `h` s.
+    Each control interval is simulated from the plan's own q and v, by Moreau-Jean steps of `h` s, or
+    by one step where less physical time passes in it: while time stands still, none does.
     """
     body, out = thawed(), []
     for k, u in enumerate(plan.u):
         begin, end = plan.x[k, :8].copy(), plan.x[k + 1, :8]
         begin[1] = max(begin[1], begin[3] * np.cos(begin[2]))  # the plan's foot may be below ground
+        span = max(float(plan.t[k + 1] - plan.t[k]), 1e-9)
         run = simulate(
             body,
-            MoreauJean(h=h),
-            t_end=float(plan.t[k + 1] - plan.t[k]),
+            MoreauJean(h=min(h, span)),
+            t_end=span,
             q0=begin[:4],
             v0=begin[4:],
             u=u[:2, None],
