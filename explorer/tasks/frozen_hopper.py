@@ -129,8 +129,8 @@ def thawed() -> MechanicalSystem:
 def defects(plan: Plan, h: float = 5e-4) -> np.ndarray:
     """Return how far (N, 8) the hopper in physical time ends from the plan in each interval.
 
-    Each control interval is simulated from the plan's own q and v, by Moreau-Jean steps of `h` s, or
-    by one step where less physical time passes in it: while time stands still, none does.
+    Each control interval is simulated from the plan's own q and v, by Moreau-Jean steps of `h` s,
+    or by one step where less physical time passes in it: while time stands still, none does.
     """
     body, out = thawed(), []
     for k, u in enumerate(plan.u):
