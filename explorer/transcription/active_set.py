@@ -231,22 +231,34 @@ def _slide(program: Program, w: np.ndarray, layout: Layout, rho: np.ndarray, t: 
 
     In a phase of no length any alpha satisfies the equations, but only this one lets it grow.
     """
-    f, of, inputs = program.formulas, program.of, inputs_at(program, w)
-    for k, n in np.argwhere((layout.signs == 0).any(axis=2)):
-        on = np.flatnonzero(layout.signs[k, n] == 0)
-        for q in range(program.grid.stages):
-            m = w[of["m"][k, n, q]].copy()
-            x, u = w[of["x"][k, n, q]], inputs[k, n, q]
-            for _ in range(8):
-                rate, slope = f.slide(t[k, n, q], x, m, u, rho)
-                rate, slope = np.asarray(rate).ravel()[on], np.asarray(slope)[np.ix_(on, on)]
-                step = np.linalg.lstsq(slope, -rate, rcond=1e-9)[0]
-                if not np.isfinite(step).all():
-                    break
-                m[on] = np.clip(m[on] + step, 0.0, 1.0)
-                if np.abs(step).max() < 1e-10:
-                    break
-            w[of["m"][k, n, q]] = m
+    f, of, stages = program.formulas, program.of, program.grid.stages
+    sliding = layout.signs == 0
+    k, n = np.nonzero(sliding.any(axis=2))
+    if not len(k):
+        return
+    on = np.repeat(sliding[k, n], stages, axis=0)  # (points, n_c)
+    at, points = of["m"][k, n].reshape(len(on), -1), np.arange(len(on))
+    given = [
+        t[k, n].reshape(-1, 1),
+        w[of["x"][k, n]].reshape(len(on), -1),
+        inputs_at(program, w)[k, n].reshape(len(on), -1),
+    ]
+    for _ in range(8):
+        if not len(points):
+            return
+        m = w[at[points]]
+        t_, x, u = (one[points].T for one in given)
+        rate, slope = f.slide(t_, x, m.T, u, np.repeat(rho[:, None], len(points), axis=1))
+        rate = np.asarray(rate, float).T * on[points]
+        slope = np.asarray(slope, float).reshape(rate.shape[1], len(points), -1).swapaxes(0, 1)
+        both = on[points, :, None] & on[points, None, :]
+        slope = np.where(both, slope, 0.0)
+        known = np.isfinite(slope).all(axis=(1, 2)) & np.isfinite(rate).all(axis=1)
+        points, m = points[known], m[known]
+        inverse = np.linalg.pinv(slope[known], rcond=1e-9)
+        step = -(inverse @ rate[known, :, None])[..., 0]
+        w[at[points]] = np.where(on[points], np.clip(m + step, 0.0, 1.0), m)
+        points = points[np.abs(step).max(axis=1) >= 1e-10]
 
 
 def open_ends(program: Program, bounds: Bounds) -> Bounds:

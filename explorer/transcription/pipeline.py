@@ -307,9 +307,11 @@ class Pipeline(Paths):
             other = polish(self.smooth, program, other.point.w, other.sequence, p, elastic=False)
             self.note("neighbour", other.point, other.cost, changes=len(sequence.changes))
             return self.solved(other)
-        other = polish(self.smooth, program, w, sequence, p, kind="explore", elastic=False)
+        kind = "explore" if needed else "glance"
+        other = polish(self.smooth, program, w, sequence, p, kind=kind, elastic=False)
         self.note("neighbour", other.point, other.cost, changes=len(sequence.changes))
-        if not other.ok and np.isfinite(other.cost) and other.point.violation < 1e-3:
+        near = np.isfinite(other.cost) and other.point.violation < 1e-3
+        if not other.ok and near and (needed or other.cost < best.cost):
             w = other.point.w
             other = polish(self.smooth, program, w, other.sequence, p, elastic=False)
             self.note("neighbour", other.point, other.cost, changes=len(sequence.changes))
