@@ -219,24 +219,25 @@ def test_a_page_of_a_task_has_its_plan_beside_the_known_cost(book):
         "3.333333333",
         "agrees",
         "ex.tasks.rough_block()",
-        "Picture of the figure",
+        ":file: rough_block.html",
         "doi.org",
     ):
         assert part in page.text, part
+    assert "3 values of x" in page.twin  # of the goal, plans nearby
 
 
 def test_a_task_whose_plan_is_another_is_a_problem_of_the_book(monkeypatch):
     task = tasks["rough_block"]
     monkeypatch.setattr(task, "objective", Truth(3.0, 1e-8, "wrong on purpose"))
-    page = task_page("rough_block")
+    page = task_page("rough_block", "../_static/twins.js")
     assert not page.numbers[0].agrees
     assert "**differs**" in page.text
     monkeypatch.setattr(task, "defect", 0.0)
-    assert "exact replay misses its plan" in task_page("rough_block").failed
+    assert "exact replay misses its plan" in task_page("rough_block", "../_static/twins.js").failed
 
 
 def test_a_task_that_only_the_homotopy_solves_says_so():
-    page = task_page("frozen_hopper")
+    page = task_page("frozen_hopper", "../_static/twins.js")
     assert (page.numbers, page.failed) == ([], "")
     assert "This page holds no plan" in page.text
 

@@ -98,6 +98,20 @@ def test_two_sliders_make_a_grid_with_the_first_as_rows():
     assert values == [(a, b) for a in omegas for b in es]
 
 
+def test_no_end_of_a_slider_is_run_where_the_values_are_given():
+    """At the ends of its range a plan may take a minute to search."""
+    session = Session("bouncing_ball", "EventDriven")
+    asked = []
+
+    class Watched(SessionAnswer):
+        def pull(self, values, drag):
+            asked.append(values)
+            return super().pull(values, drag)
+
+    static_twin(Watched(session), {"e": [0.7, 0.9]})
+    assert asked == [{"rho.e": 0.7}, {"rho.e": 0.8}, {"rho.e": 0.9}]
+
+
 def test_what_was_moved_last_moves_in_the_page():
     session = Session("bouncing_ball")
     assert list(static_twin(SessionAnswer(session), points=2).grid) == ["rho.e"]  # not the mass

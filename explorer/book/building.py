@@ -171,11 +171,11 @@ def build(
         for page in pages:
             (source / "models" / f"{page.name}.md").write_text(page.text, "utf-8")
             (source / "models" / f"{page.name}.html").write_text(page.twin, "utf-8")
-        solved = list(
-            _each(_Quietly(partial(task_page, live=one.keywords["live"])), problems, jobs, say)
-        )
+        plan = partial(task_page, shared=_SHARED, live=one.keywords["live"])
+        solved = list(_each(_Quietly(plan), problems, jobs, say))
         for task in solved:
             (source / "tasks" / f"{task.name}.md").write_text(task.text, "utf-8")
+            (source / "tasks" / f"{task.name}.html").write_text(task.twin, "utf-8")
         run = partial(chapter, shared=_SHARED, live=address.binder, ran=ran)
         told = list(_each(run, [found[name] for name in books], jobs, say))
         for x in told:

@@ -10,11 +10,17 @@ from explorer.book.measured import Number
 from explorer.book.model_page import buttons, checked, sources_of
 from explorer.book.prose import escaped, prose
 from explorer.control import Plan, optimize
+from explorer.panels.answer import SessionAnswer
+from explorer.panels.control import ControlPanel
+from explorer.panels.control.state import ControlSession
+from explorer.panels.static_twin import static_twin
+from explorer.panels.twin_folder import lean
+from explorer.parameters import number
 from explorer.tasks import Task, tasks
-from explorer.views.drawing.still import mark
-from explorer.views.plan import plan as drawn
 
 __all__ = ["TaskPage", "task_page"]
+
+NEAR = 0.03  # of the range of a slider: plans so near are found from the one of the page
 
 
 @dataclass(frozen=True)
@@ -25,7 +31,10 @@ class TaskPage:
     ----------
     name, title, asks : str
     text : str
-        Markdown (MyST).
+        Markdown (MyST), which includes the file of its twin, if it has a plan, as ``<name>.html``
+        beside it.
+    twin : str
+        The static twin of the control panel as HTML, without what the pages share, or "".
     numbers : list of Number
         Its least cost, published and measured, if it is known.
     failed : str
@@ -38,17 +47,20 @@ class TaskPage:
     title: str
     asks: str
     text: str
+    twin: str
     numbers: list[Number]
     failed: str
     seconds: float
 
 
-def task_page(name: str, live: str = "") -> TaskPage:
+def task_page(name: str, shared: str, live: str = "") -> TaskPage:
     """Return the page of a task: what it asks, its plan, and the least cost that is known.
 
     Parameters
     ----------
     name : str
+    shared : str
+        Address of the file that twins share, from the page.
     live : str
         Address where panels run live; without one there is no button.
     """
@@ -66,7 +78,7 @@ def task_page(name: str, live: str = "") -> TaskPage:
         escaped(asks),
         buttons(live),
         "## Plan",
-        _planned(task, plan),
+        _planned(name, task, plan),
         "## Known answer",
         checked(numbers, None) if numbers else "No closed form and no published cost is known.",
         "## Equations",
@@ -79,7 +91,9 @@ def task_page(name: str, live: str = "") -> TaskPage:
         sources_of(system),
     ]
     text = "\n\n".join(part for part in sections if part) + "\n"
-    return TaskPage(name, title, asks, text, numbers, failed, time.perf_counter() - began)
+    twin = _moving(plan, shared) if plan else ""
+    seconds = time.perf_counter() - began
+    return TaskPage(name, title, asks, text, twin, numbers, failed, seconds)
 
 
 def _known(task: Task[...], plan: Plan | None) -> tuple[list[Number], str]:
@@ -101,8 +115,22 @@ def _known(task: Task[...], plan: Plan | None) -> tuple[list[Number], str]:
     return numbers, ""
 
 
-def _planned(task: Task[...], plan: Plan | None) -> str:
-    """Return the picture of the plan, and what an exact simulation says of it."""
+def _moving(plan: Plan, shared: str) -> str:
+    """Return the panel on a plan without a kernel: it plays, and one slider has plans nearby."""
+    kind: type[SessionAnswer] = ControlPanel.answers
+    answer = kind(ControlSession(plan))
+    sliders = [c for g in answer.schema()["groups"] for c in g["controls"] if c["kind"] == "slider"]
+    first = ("end", "rho", "x0")  # a goal moves most of what is drawn, then a parameter
+    groups = [c["key"].partition(".")[0] for c in sliders]
+    chosen = sliders[groups.index(next(group for group in first if group in groups))]
+    now, low, high = number(chosen["value"], chosen["label"]), chosen["low"], chosen["high"]
+    values = [now + NEAR * part * (high - low) for part in (-1, 0, 1)]
+    inside = [float(f"{x:.4g}") for x in values if low <= x <= high and x != now]
+    return lean(static_twin(answer, {chosen["key"]: inside})._repr_html_(), shared)
+
+
+def _planned(name: str, task: Task[...], plan: Plan | None) -> str:
+    """Return the place of the twin, and what an exact simulation says of the plan."""
     if plan is None:
         return (
             "This page holds no plan: only the homotopy solves the problem, and its plans keep "
@@ -110,7 +138,7 @@ def _planned(task: Task[...], plan: Plan | None) -> str:
             "that takes a minute."
         )
     return (
-        f"```{{raw}} html\n{mark(drawn(plan))}\n```\n\n"
+        f"```{{raw}} html\n:file: {name}.html\n```\n\n"
         f"Cost {plan.objective:.9g}. The exact simulation of each interval misses the plan by at "
         f"most {plan.defect:.1e}; the equations of the optimum hold to "
         f"{max(plan.residuals.values()):.1e}. Made when this page was built."

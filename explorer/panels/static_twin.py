@@ -184,8 +184,9 @@ def static_twin(answer: Answers, over: Over | None = None, points: int | None = 
     asked = _asked(own.session, sliders, over)
     now = own.frame()
     each = len(gzip.compress(_joined({}, [pack({**_told(now)}, short=True)])))
-    if points is None:
-        points = _fit(own, each, sliders[next(iter(asked))], len(asked))
+    if points is None:  # a run at the end of a slider may take long: only where it is needed
+        open_ = [key for key, wanted in asked.items() if wanted is None]
+        points = _fit(own, each, sliders[open_[0]], len(asked)) if open_ else _FEWEST
     grid = {}
     for key, wanted in asked.items():
         grid[key] = _values(sliders[key], points if wanted is None else wanted)

@@ -69,7 +69,7 @@ def test_the_theme_button_changes_the_panels_too(context, book, name):
         assert page.errors == []
 
 
-@pytest.mark.parametrize("name", ["models/bouncing_ball", "chapters/own"])
+@pytest.mark.parametrize("name", ["models/bouncing_ball", "chapters/own", "tasks/rough_block"])
 def test_a_panel_moves_and_equations_are_drawn(context, book, name):
     with opened(context, book.folder / f"{name}.html") as page:
         page.wait_for_selector('.nsx-panel:not([data-frames="0"])', timeout=20000)
