@@ -28,6 +28,7 @@ _RIGHT, _BOTTOM = 14, 44
 _TITLE = {"size": 13}
 _LINE = 19  # px, of a legend
 _MOST_LINES = 5
+_BROKEN = ":<br>"
 _APART = 16  # px between two plots that share their x axis; tick labels meet there
 _TALL = 120  # px of a usual plot in a narrow panel
 _HEAD = 32  # px above the legend of a narrow panel
@@ -35,6 +36,7 @@ _LOWEST = 85  # px of a usual plot with large words
 _FOOT = 44  # px of tick labels and title below a plot
 _BILLION = 1e9
 _TICKS = 6  # of a logarithmic axis, about
+_POWER = 36  # px, of a power of ten below an axis
 _NEAR_ONE = 1e-3, 1e4  # values up to such are read as they are
 
 
@@ -107,6 +109,8 @@ def compose(
             up |= {"domain": [round(low, 4), round(high, 4)], "anchor": x}
             zoomed = [look.ranges.get(f"{a}axis{suffix}") for a in "xy"]
             sizes = seen[0] * (right - left), seen[1] * (high - low)
+            if plot.log:
+                across["dtick"] = _each(plot.x_range, sizes[0])
             x_scale = _scale(across, zoomed[0], sizes[0], plot.log)
             y_scale = _scale(up, zoomed[1], sizes[1], plot.log_y)
             box = Box(x_scale, y_scale, plot.time, look.coarse)
@@ -187,13 +191,18 @@ def _legends(
     lines = []
     for i, named in enumerate(entries):
         named.sort(key=lambda trace: trace.get("legendrank", 1000))
+        for trace in named:
+            trace["name"] = trace["name"].replace(_BROKEN, ": ")  # of a first try in less room
         widths = [45 + 6.4 * len(plain(trace["name"])) for trace in named]
         free = max(room, first) if i == 0 else room
         enough = min(most, max(len(named), 1))
         count = next((n for n in range(1, enough) if _wide(widths, n) <= free), enough)
+        if len(named) == 1 and 0.9 * widths[0] > free:  # "name: what it is" in two lines
+            named[0]["name"] = named[0]["name"].replace(": ", _BROKEN, 1)
+            count += _BROKEN in named[0]["name"]
         for n, trace in enumerate(named):
-            trace.pop("legendgroup", None)  # of a first try in less room
-            if count > 1:
+            trace.pop("legendgroup", None)
+            if count > 1 and len(named) > 1:
                 trace["legendgroup"] = str(n // count)
         lines.append(count if named else 0)
     return lines
@@ -239,7 +248,7 @@ def _axes(plot: Plot, shown: bool) -> tuple[Plain, Plain]:
             "ticklabelshift": -4,
         }
     if plot.log:
-        across |= {"type": "log", "dtick": _each(plot.x_range)}
+        across |= {"type": "log", "dtick": _each(plot.x_range), "tickangle": 0}
         if plot.x_range is not None and _unprefixed(plot.x_range, plot.x_title):
             across["exponentformat"] = "power"
     if plot.log_y:
@@ -255,11 +264,15 @@ def _axes(plot: Plot, shown: bool) -> tuple[Plain, Plain]:
     return across, up
 
 
-def _each(limits: tuple[float, float] | None) -> int:
-    """Return the decades between two ticks: so many that the labels of a low plot stay apart."""
+def _each(limits: tuple[float, float] | None, wide: float = np.inf) -> int:
+    """Return the decades between two ticks: so many that the labels of a low plot stay apart.
+
+    Along an axis that is `wide` px long they stand beside each other.
+    """
     if limits is None:
         return 1
-    return max(1, int(np.ceil((np.log10(limits[1] / limits[0]) - 2) / _TICKS)))
+    decades = np.log10(limits[1] / limits[0])
+    return max(1, int(np.ceil((decades - 2) / _TICKS)), int(np.ceil(decades * _POWER / wide)))
 
 
 def _unprefixed(limits: tuple[float, float], title: str) -> bool:
