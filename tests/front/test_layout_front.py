@@ -92,7 +92,9 @@ def test_nor_where_all_schemes_of_a_model_are_compared(seen):
 @pytest.mark.parametrize("count", [8, 10])
 def test_nor_where_more_are_compared_than_a_model_has(seen, count, monkeypatch):
     panel = panels["schemes"](Session("bouncing_ball"))
-    steps = {f"NonsmoothGeneralizedAlpha {k}": ex.MoreauJean(h=1e-2 / k) for k in range(1, count + 1)}
+    steps = {
+        f"NonsmoothGeneralizedAlpha {k}": ex.MoreauJean(h=1e-2 / k) for k in range(1, count + 1)
+    }
     found = ex.study.compare_schemes(panel.session.system, steps)
     monkeypatch.setattr(panel.session, "comparison", lambda: found)
     assert seen(panel._answer) == []

@@ -65,7 +65,9 @@ def cards(session: ControlSession, drag: bool) -> list[Card]:
         rows += [[name, quantity(x, "", 3)] for name, x in course.missed.items()]
         found.append({"title": PLAYS[session.state["play"]].capitalize(), "rows": rows, "note": ""})
     for card in found:
-        card["rows"] = [[name, *(x.replace("-", "−") for x in cells)] for name, *cells in card["rows"]]
+        card["rows"] = [
+            [name, *(x.replace("-", "−") for x in cells)] for name, *cells in card["rows"]
+        ]
     return found
 
 
