@@ -62,9 +62,9 @@ def border_collision_plane() -> MapSystem:
     border.sketch(
         line((0, -far / 2), (0, far / 2), role="node"),
         line((-far, 0), (far / 2, 0), role="node"),
-        name(1.6, 0, "x"),
-        name(0.1, 1.4, "y"),
-        name(0.1, -1.4, "border"),
+        name(1.7, 0, "x"),
+        name(0.25, 1.4, "y"),
+        name(0.7, -1.4, "border"),
         circle(x, y, "0.06"),
     )
     border.published = {

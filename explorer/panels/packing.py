@@ -1,4 +1,4 @@
-"""Arrays out of messages: as little-endian buffers, each of which is sent once as long as it stays."""
+"""Arrays out of messages: as little-endian buffers, each of which is sent once while it stays."""
 
 from __future__ import annotations
 
