@@ -98,7 +98,7 @@ def slider_crank() -> MechanicalSystem:
         ground((-0.03, -0.03), (0.03, -0.03)),
         line((-0.03, -0.03), (0, 0), (0.03, -0.03)),
         line((0, 0), pin, (x, y)),
-        *(circle(*joint, "0.007", role="mark") for joint in ((0, 0), pin, (x, y))),
+        *(circle(*joint, "0.011", role="mark") for joint in ((0, 0), pin, (x, y))),
     )
     system.published = {
         "slider-crank: crank after the first impact, h = 1e-4, in rad/s": (
