@@ -98,7 +98,9 @@ def slider_crank() -> MechanicalSystem:
         ground((-0.03, -0.03), (0.03, -0.03)),
         line((-0.03, -0.03), (0, 0), (0.03, -0.03)),
         line((0, 0), pin, (x, y)),
-        *(circle(*joint, "0.011", role="mark") for joint in ((0, 0), pin, (x, y))),
+        circle(0, 0, "0.006", role="fixed"),
+        circle(*pin, "0.009"),
+        circle(x, y, "0.011", role="mark"),
     )
     system.published = {
         "slider-crank: crank after the first impact, h = 1e-4, in rad/s": (
