@@ -25,6 +25,7 @@ __all__ = ["compose", "plain"]
 
 _WIDTH = 560  # px, of the plots in a window of 1280 x 720, as HEIGHT is
 _RIGHT, _BOTTOM = 14, 44
+_ON_A_PHONE = 520, 18  # px of plots that are narrower, and what they have on the right
 _TITLE = {"size": 13}
 _LINE = 19  # px, of a legend
 _MOST_LINES = 5
@@ -60,9 +61,10 @@ def compose(
         room, full = look.width / look.words, look.height / look.words
         columns = [_roomy(column, full) for column in columns]
     beside = [max(map(_beside, column)) for column in columns]
-    inner = room - sum(beside) - _RIGHT
+    edge = _RIGHT if look.width > _ON_A_PHONE[0] else _ON_A_PHONE[1]
+    inner = room - sum(beside) - edge
     wide = [inner * w / sum(widths) for w in widths]
-    whole = room - beside[0] - _RIGHT
+    whole = room - beside[0] - edge
     drawn = [[_traces(plot) for plot in column] for column in columns]
     most = _MOST_LINES * (1 + 2 * look.narrow)
     lines = [_legends(*parts, most=most) for parts in zip(columns, drawn, wide, strict=True)]
@@ -76,7 +78,7 @@ def compose(
         height = top + _BOTTOM + _needed(columns[0], lines[0])
         look = replace(look, height=height)
     tall = (height or full) - top - _BOTTOM
-    margin = {"l": beside[0], "r": _RIGHT, "t": top, "b": _BOTTOM, "autoexpand": False}
+    margin = {"l": beside[0], "r": edge, "t": top, "b": _BOTTOM, "autoexpand": False}
     layout: Plain = {
         "showlegend": True,
         "margin": margin,
@@ -87,7 +89,7 @@ def compose(
     }
     picture = Picture([], layout)
     shared = Shared()
-    seen = (look.width - beside[0] - _RIGHT, look.height - top - _BOTTOM)  # px
+    seen = (look.width - beside[0] - edge, look.height - top - _BOTTOM)  # px
     time_axes: list[list[str]] = []
     k, left = 0, 0.0
     for c, column in enumerate(columns):
