@@ -135,14 +135,14 @@ def test_a_way_on_a_table_is_that_of_its_ball(monkeypatch, many, coarse, kept):
     monkeypatch.setattr(table, "shapes_of", lambda solution: shapes)
     asked = []
 
-    def run(step):
+    def run(step, since=0):
         def observe(rows, what):
             asked.append((len(rows.t), what))
             ball = np.stack([rows.q[:, 0], 1 + step * rows.t], axis=1)
             walls = np.tile([0.0, 1.0, 10.0, 3.0, 4.0, 7.0], (len(rows.t), 1)) + rows.t[:, None]
             return np.column_stack([walls, ball, np.tile([0.0, 2.0, 0.5], (len(rows.t), 1))])
 
-        t = np.arange(float(many)) / many
+        t = since + np.arange(float(many)) / many
         return space(t=t, q=t[:, None] ** 2, observe=observe, changed=lambda t, q: space(t=t, q=q, observe=observe))  # fmt: skip
 
     ghost = space(solution=run(3.0), colour="#abcdef", dash="dot", name="old")
@@ -163,8 +163,20 @@ def test_a_way_on_a_table_is_that_of_its_ball(monkeypatch, many, coarse, kept):
     # from 0 to 10 and from 1 to 9, so about (5, 5), and as far on both axes
     assert plot.x_range == pytest.approx((-0.3, 10.3))
     assert plot.y_range == pytest.approx((-0.3, 10.3))
+    larger = space(solution=run(3.0, since=10), colour="#abcdef", dash="dot", name="old")
+    plot = table.table_plot(run(2.0), (larger,), look)
+    assert [one["name"] for one in plot.traces] == [
+        "old wall",
+        "old wall",
+        "old way",
+        "wall",
+        "wall",
+        "way",
+    ]
+    assert plot.traces[0]["x"].tolist() == [10, 20]
+    assert plot.x_range == pytest.approx((-0.6, 20.6))  # all walls, wherever a way ends
     with monkeypatch.context() as alone:
-        alone.setattr(table, "_walls", lambda shapes, row: [])
+        alone.setattr(table, "_walls", lambda shapes, row, ghost=None: [])
         assert table.table_plot(run(2.0)).y_range == pytest.approx((-0.53e-9, 0.53e-9))
 
 

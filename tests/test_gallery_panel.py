@@ -100,13 +100,40 @@ def test_a_film_shows_the_closed_form():
     assert y.min() < -0.7
 
 
+def places(film) -> np.ndarray:
+    """Return the numbers of all points in each frame: x, y, x, y, ..."""
+    points = np.tile(film["still"], (len(film["t"]), 1))
+    points[:, film["moving"]] = film["xy"]
+    return points
+
+
+@for_each("name", sorted({*shipped()} - {"woodpecker"}))  # its pole is between two lines
+def test_bodies_are_not_on_the_hatched_side_of_a_line(name):
+    film = as_film(shipped()[name]["film"])
+    ends = np.cumsum([item["n"] for item in film["items"]])[:-1]
+    parts = np.split(places(film).reshape(len(film["t"]), -1, 2), ends, axis=1)
+    kinds = [item.get("role", item["kind"]) for item in film["items"]]
+    for line in (part for part, kind in zip(parts, kinds, strict=True) if kind == "ground"):
+        along = line[0, -1] - line[0, 0]
+        if line.shape[1] > 2 or not along.any():  # a curve, or seen from its end
+            continue
+        left = np.array([-along[1], along[0]]) / np.hypot(*along)
+        sides = [
+            ((part - line[0, 0]) @ left).ravel()
+            for part, kind in zip(parts, kinds, strict=True)
+            if kind not in ("ground", "text")
+        ]
+        away = np.concatenate(sides)
+        away = away[np.abs(away) > 0.02 * np.hypot(*along)]  # not those on the line itself
+        assert not len(away) or (away > 0).any(), f"{kinds} hatched on the side of all of them"
+
+
 @for_each("name", sorted(shipped()))
 def test_a_film_moves_within_its_box(name):
     film = as_film(shipped()[name]["film"])
     assert (np.diff(film["t"]) >= 0).all()
     assert 20 < len(film["t"]) < 250
-    points = np.tile(film["still"], (len(film["t"]), 1))
-    points[:, film["moving"]] = film["xy"]
+    points = places(film)
     assert 2 * sum(item["n"] for item in film["items"]) == points.shape[1]
     assert max(np.ptp(points, axis=0).max(), np.ptp(film["values"], axis=0).max(initial=0)) > 0
     left, right, bottom, top = film["box"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 
 import kinds
 import numpy as np
@@ -16,6 +17,7 @@ from explorer.models import models
 from explorer.panels.answer import SessionAnswer
 from explorer.panels.grab import grabbed, movers
 from explorer.panels.session import Session
+from explorer.results.solution import Solution
 from explorer.views.drawing.pictured import shapes_of
 from explorer.views.mechanism import frames
 
@@ -218,3 +220,22 @@ def test_a_throw_of_a_bound_body_keeps_its_constraints():
     assert np.array([x, y]) * np.hypot(0.6, 1.6) == pytest.approx([0.6, 1.6], abs=1e-3)
     along = np.array([-y, x])
     assert run.v[0] == pytest.approx(along * (along @ [3.0, 0.0]), abs=1e-9)
+
+
+def test_a_session_remembers_two_hundred_steps_and_no_run_of_them():
+    def runs() -> int:
+        gc.collect()
+        return sum(isinstance(one, Solution) for one in gc.get_objects())
+
+    session, before = Session("bouncing_ball"), runs()
+    heights = [0.5 + 1e-3 * k for k in range(230)]
+    for height in heights:
+        session.change({"rho.y0": height}, drag=True)
+        session.change({"rho.y0": height})
+    assert runs() <= before + 1, "old runs are kept"
+    steps = 0
+    while session.can_undo:
+        session.undo()
+        steps += 1
+    assert steps == 200
+    assert session.state["rho"]["y0"] == pytest.approx(heights[-201])

@@ -61,4 +61,4 @@ def test_a_change_of_mode_is_told_by_what_changes():
     for same in ("0 → 0", "impact left, 2", "−4.43 → 3.1", "on → off", "v, i > 0 → w, j > 0"):
         assert news(same) == same
     rows = panels["explore"](Session("irma"))._answer.frame()["table"]["rows"]
-    assert rows[0][2] == "CBF1 - 0.04 &gt; 0 → CBF1 - 0.04 &lt; 0"
+    assert rows[0][2] == "CBF1 &gt; 0.04 → CBF1 &lt; 0.04"

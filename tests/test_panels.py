@@ -69,8 +69,18 @@ class Wire:
     """Plays the browser: messages through the widget's own handler, answers kept."""
 
     def __init__(self, panel) -> None:
-        self.panel, self.sent, self.seq = panel, [], 0
-        panel.send = lambda content, buffers=None: self.sent.append((content, buffers or []))
+        self.panel, self.sent, self.seq, self.before = panel, [], 0, (0, [])
+        panel.send = self.hear
+
+    def hear(self, content, buffers=None) -> None:
+        """Keep a message; what the frame before had too is put in again, as a browser does."""
+        whole, again = [*(buffers or [])], dict(content.get("again", ()))
+        if content["type"] == "frame":
+            assert not again or content["number"] == self.before[0] + 1
+            for i in sorted(again):
+                whole.insert(i, self.before[1][again[i]])
+            self.before = content["number"], whole
+        self.sent.append((content, whole))
 
     def say(self, **content) -> list[tuple[dict, list]]:
         self.sent.clear()

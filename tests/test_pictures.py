@@ -17,7 +17,7 @@ import explorer as ex
 from explorer.models import models
 from explorer.panels import Session
 from explorer.panels.answer import SessionAnswer
-from explorer.panels.live import pack
+from explorer.panels.packing import pack
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.picture import COLOURS, Picture, Plot, curve, label
 from explorer.views.drawing.polyline import PANEL, STATIC, Look

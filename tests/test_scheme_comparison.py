@@ -100,7 +100,7 @@ def test_two_schemes_of_one_class_have_names_of_their_own():
 def test_each_scheme_is_drawn_over_the_reference_with_the_same_axes(model):
     found = ex.study.compare_schemes(models[model](), t_end=1.5)
     figure = ex.views.scheme_comparison(found)
-    curves = [t for t in figure.data if ": error " in (t.name or "")]
+    curves = [t for t in figure.data if "error " in (t.name or "")]
     assert [t.name.partition(":")[0] for t in curves] == [run.name for run in found.runs]
     assert sum(t.name == "reference" for t in figure.data) == len(found.runs)
     ranges = {figure.layout["y" + "axis" + t.yaxis[1:]].range for t in curves}

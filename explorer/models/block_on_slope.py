@@ -61,7 +61,7 @@ def block_on_slope() -> MechanicalSystem:
         )
 
     corners = ((x - 0.1, y), (x + 0.1, y), (x + 0.1, y + 0.15), (x - 0.1, y + 0.15))
-    system.sketch(ground(at(2, 0), at(-1, 0)), line(*(at(*c) for c in corners), closed=True))
+    system.sketch(ground(at(-1, 0), at(2, 0)), line(*(at(*c) for c in corners), closed=True))
     system.preset("too steep", "mu < tan(alpha): it comes back.", alpha=0.7)
     system.preset("just held", "mu a little above tan(alpha) = 0.4228.", mu=0.43)
     system.preset("no friction", "A parabola.", mu=0)

@@ -18,6 +18,7 @@ from explorer.models import register
 from explorer.parameters import Param
 from explorer.results.solution import Solution
 from explorer.systems import MapSystem
+from explorer.systems.schematic import name
 from explorer.systems.sketch import circle, line
 
 
@@ -61,6 +62,9 @@ def border_collision_plane() -> MapSystem:
     border.sketch(
         line((0, -far / 2), (0, far / 2), role="node"),
         line((-far, 0), (far / 2, 0), role="node"),
+        name(1.7, 0, "x"),
+        name(0.25, 1.4, "y"),
+        name(0.7, -1.4, "border"),
         circle(x, y, "0.06"),
     )
     border.published = {

@@ -22,7 +22,7 @@ import sympy as sp
 from explorer.models import register
 from explorer.parameters import Param
 from explorer.systems import FilippovSystem
-from explorer.systems.sketch import circle, ground, line, spring
+from explorer.systems.sketch import belt, circle, line, spring
 
 
 def flutter(d: float) -> float:
@@ -92,9 +92,7 @@ def brake_squeal() -> FilippovSystem:
     ends = [(far * sp.cos(a), up + b + far * sp.sin(a)) for _, a in springs]
     stretched = [sp.cos(a) * x + sp.sin(a) * y for _, a in springs]  # against it
     system.sketch(
-        ground((-2.4, 0), (2.4, 0)),
-        circle(-2.2, -0.16, 0.16),
-        circle(2.2, -0.16, 0.16),
+        *belt(-2.2, 2.2, 0.16),
         *(
             spring(corner, end, force=-k * u)
             for corner, (k, _), end, u in zip(corners, springs, ends, stretched, strict=True)

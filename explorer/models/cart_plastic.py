@@ -83,7 +83,7 @@ def cart_plastic() -> HybridSystem:
     system.start(x=[-d, speed0, 0, 0], mode=free, t_end=8, h=1e-3)
     a = sp.Rational(3, 10)
     system.sketch(
-        ground((3.5, 0), (-2.5, 0)),
+        ground((-2.5, 0), (3.5, 0)),
         ground((3.5, 0), (3.5, 2 * a)),
         line((x1 - a, 0), (x1, 0), (x1, a), (x1 - a, a), closed=True),
         line((x2, 0), (x2 + 2 * a, 0), (x2 + 2 * a, a), (x2, a), closed=True),

@@ -105,7 +105,7 @@ def compass_gait() -> HybridSystem:
 
     slope = (0.8 * sp.cos(gamma), -0.8 * sp.sin(gamma))
     walker.sketch(
-        ground(slope, (-slope[0], -slope[1])),
+        ground((-slope[0], -slope[1]), slope),
         line(hip, below(s, length)),
         line(hip, below(w, length)),
         circle(*hip, 0.07),

@@ -98,8 +98,8 @@ def coulomb_oscillator() -> HybridSystem:
     system.start(x=[start_x, start_v], mode=right, t_end=25, h=1e-2)
     b = 1
     system.sketch(
-        ground((18, -b), (-20, -b)),
-        ground((-20, -b), (-20, 2 * b)),
+        ground((-20, -b), (18, -b)),
+        ground((-20, 2 * b), (-20, -b)),
         spring((-20, 0), (x - b, 0), force=k * x),
         line((x - b, -b), (x + b, -b), (x + b, b), (x - b, b), closed=True),
     )

@@ -63,8 +63,8 @@ def elastic_pendulum() -> MechanicalSystem:
     system.contact(Contact(gap=d + x, e=e, name="left wall"))
     system.start(q=[r0, a0], v=[0, 0], t_end=10, h=2e-3)
     system.sketch(
-        ground((-d - 0.05, -2), (-d - 0.05, 0.2)),
-        ground((d + 0.05, 0.2), (d + 0.05, -2)),
+        ground((-d - 0.05, 0.2), (-d - 0.05, -2)),
+        ground((d + 0.05, -2), (d + 0.05, 0.2)),
         spring((0, 0), (x, y), force=k * (r - length)),
         circle(x, y, 0.05),
     )

@@ -114,7 +114,7 @@ def fuller() -> HybridSystem:
     cart.start(x=[a, 0], mode=brake, t_end=3.5, h=1e-3)
     b = sp.Rational(1, 10)
     cart.sketch(
-        ground((2.2, -b), (-2.2, -b)),
+        ground((-2.2, -b), (2.2, -b)),
         line((0, -b), (0, 4 * b)),
         line((x1 - 2 * b, -b), (x1 + 2 * b, -b), (x1 + 2 * b, b), (x1 - 2 * b, b), closed=True),
     )

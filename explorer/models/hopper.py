@@ -59,7 +59,7 @@ def hopper() -> MechanicalSystem:
     system.contact(Contact(q2 - leg * sp.cos(psi), e=0, mu=mu, slip=slip, name="foot"))
     system.start(q=[0.1, 0.5, 0, 0.5], v=[0, 0, 0, 0], t_end=1, h=1e-3)
     foot = q1 + leg * sp.sin(psi), q2 - leg * sp.cos(psi)
-    system.sketch(ground((6, 0), (-1, 0)), line((q1, q2), foot), circle(q1, q2, 0.1))
+    system.sketch(ground((-1, 0), (6, 0)), line((q1, q2), foot), circle(q1, q2, 0.1))
     system.published = {
         "hopper: speed upwards after 1 s, u2 = 8 N, in m/s": (
             (2 * 8 - 1.25 * 9.81) / 1.5,

@@ -68,10 +68,10 @@ def impact_oscillator() -> MechanicalSystem:
     system.start(q=[x0], v=[v0], t_end=40, h=2e-3)
     b = sp.Rational(1, 4)
     system.sketch(
-        ground((-5, -b), (-5, b)),
+        ground((-5, b), (-5, -b)),
         spring((-5, 0), (x - 2 * b, 0), force=k * x),
         line((x - 2 * b, -b), (x, -b), (x, b), (x - 2 * b, b), closed=True),
-        ground((s, 2 * b), (s, -2 * b)),
+        ground((s, -2 * b), (s, 2 * b)),
     )
     system.published = {
         "impact speed for omega = 2, e = 0.8, s = 0, in m/s": (6.66667, 1e-2, "Budd and Dux 1994"),

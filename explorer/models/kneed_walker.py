@@ -67,7 +67,7 @@ def kneed_walker() -> HybridSystem:
         m_t=Param(0.5, 0.2, 1, "kg", "mass of a thigh"),
         m_s=Param(0.05, 0.02, 0.1, "kg", "mass of a shank"),
         a0=Param(0.18818546, 0.15, 0.25, "rad", "stance angle after a heel strike"),
-        rate0=Param(-1.10958733, -1.4, -0.9, "rad/s", "its speed"),
+        rate0=Param(-1.10958733, -1.4, -0.9, "rad/s", "speed of the stance leg"),
         swing0=Param(-0.05714811, -0.3, 0.3, "rad/s", "speed of the swing leg"),
     )
     masses = m_h, m_t, m_s
@@ -207,7 +207,7 @@ def _draw(walker: HybridSystem, slope: sp.Expr) -> None:
 
     foot, knee = along(hip, q1, _L), along(hip, q2, _T)
     walker.sketch(
-        floor((0.7 * down[0], 0.7 * down[1]), (-0.7 * down[0], -0.7 * down[1])),
+        floor((-0.7 * down[0], -0.7 * down[1]), (0.7 * down[0], 0.7 * down[1])),
         line(hip, foot),
         line(hip, knee, along(knee, q3, _S)),
         circle(*hip, 0.05),

@@ -46,7 +46,7 @@ def pendulum_wall() -> MechanicalSystem:
     system.start(q=[start], v=[0], t_end=10, h=2e-3)
     x, y = length * sp.sin(theta), -length * sp.cos(theta)
     system.sketch(
-        ground((-d - 0.05, -2.1), (-d - 0.05, 0.4)),
+        ground((-d - 0.05, 0.4), (-d - 0.05, -2.1)),
         line((0, 0), (x, y)),
         circle(x, y, 0.05),
         ground((0.15, 0), (-0.15, 0)),

@@ -16,7 +16,7 @@ import sympy as sp
 from explorer.models import register
 from explorer.parameters import Param
 from explorer.systems import MechanicalSystem
-from explorer.systems.sketch import Shape, ground, line
+from explorer.systems.sketch import Shape, ground, line, text
 
 _SCALE, _PARTS = 10, 4  # of the sketch: displacements are magnified, members drawn in parts
 
@@ -121,4 +121,5 @@ def _drawn(u: sp.Symbol, joints: Sequence[sp.Symbol], H: sp.Symbol, B: sp.Symbol
     beam = [(B * s + _SCALE * u, H - _SCALE * y) for s, y in zip(steps, sag, strict=True)]
     half = sp.Rational(1, 2)
     feet = [ground((side - half, 0), (side + half, 0)) for side in (0, B)]
-    return [*feet, line(*left, *beam[1:], *right[-2::-1])]
+    said = text(0, -0.6, f"displacements drawn ×{_SCALE}", 4)
+    return [*feet, line(*left, *beam[1:], *right[-2::-1]), said]

@@ -79,10 +79,10 @@ def preloaded_stop() -> HybridSystem:
     b, wall = sp.Rational(1, 4), 2
     plate = sp.Max(x, 0)
     system.sketch(
-        ground((-5, -b), (-5, b)),
+        ground((-5, b), (-5, -b)),
         spring((-5, 0), (x - 2 * b, 0), force=k * x),
         line((x - 2 * b, -b), (x, -b), (x, b), (x - 2 * b, b), closed=True),
-        ground((wall, 2 * b), (wall, -2 * b)),
+        ground((wall, -2 * b), (wall, 2 * b)),
         spring((plate, 0), (wall, 0), force=-F0 - k2 * plate),
         line((plate, -2 * b), (plate, 2 * b)),
     )

@@ -89,7 +89,7 @@ def rimless_wheel(n: int = 8) -> HybridSystem:
     spokes = [theta + 2 * alpha * i for i in range(n)]
     ends = [(hub[0] - length * sp.sin(a), hub[1] - length * sp.cos(a)) for a in spokes]
     wheel.sketch(
-        ground(tuple(1.5 * c for c in down), tuple(-1.5 * c for c in down)),
+        ground(tuple(-1.5 * c for c in down), tuple(1.5 * c for c in down)),
         *(line(hub, end) for end in ends),
         circle(hub[0], hub[1], 0.06),
     )

@@ -15,7 +15,7 @@ from explorer.models import register
 from explorer.parameters import Param
 from explorer.results.solution import Solution
 from explorer.systems import MechanicalSystem
-from explorer.systems.sketch import Shape, ground, line
+from explorer.systems.sketch import Shape, ground, line, text
 
 _SCALE = 10  # of the sketch
 
@@ -38,7 +38,7 @@ def _drawn(x: tuple[sp.Symbol, ...]) -> list[Shape]:
         left, right = place - wide, place + wide
         corners = [(left, top - thick), (right, top - thick), (right, top), (left, top)]
         shapes.append(line(*corners, closed=True, label=f"storey {k + 1}"))
-    return shapes
+    return [*shapes, text(-0.5, -0.15, f"displacements drawn ×{_SCALE}", 1)]
 
 
 def _lowest(_: Callable[..., Solution]) -> float:

@@ -102,7 +102,7 @@ def simplest_walker() -> HybridSystem:
 
     hip, foot, swing = below(0, 0), below(theta), below(theta - phi)
     walker.sketch(
-        ground(tuple(0.7 * c for c in down), tuple(-0.7 * c for c in down)),
+        ground(tuple(-0.7 * c for c in down), tuple(0.7 * c for c in down)),
         line(hip, foot),
         line(hip, swing),
         circle(*hip, 0.07),

@@ -16,7 +16,7 @@ from explorer.parameters import Param
 from explorer.results.event import Event
 from explorer.results.solution import Solution
 from explorer.systems import Contact, MechanicalSystem
-from explorer.systems.sketch import Point, ground, line
+from explorer.systems.sketch import Point, circle, ground, line
 
 _L1, _L2 = 0.153, 0.306  # crank and rod, m
 _A, _B = 0.05, 0.025  # half length and half height of the slider, m
@@ -95,7 +95,12 @@ def slider_crank() -> MechanicalSystem:
         ground((low, -_B - c), (high, -_B - c)),
         ground((high, _B + c), (low, _B + c)),
         line(*(corner(i, j) for i, j in ((-1, -1), (1, -1), (1, 1), (-1, 1))), closed=True),
+        ground((-0.03, -0.03), (0.03, -0.03)),
+        line((-0.03, -0.03), (0, 0), (0.03, -0.03)),
         line((0, 0), pin, (x, y)),
+        circle(0, 0, "0.006", role="fixed"),
+        circle(*pin, "0.009"),
+        circle(x, y, "0.011", role="mark"),
     )
     system.published = {
         "slider-crank: crank after the first impact, h = 1e-4, in rad/s": (

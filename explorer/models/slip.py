@@ -97,7 +97,7 @@ def slip() -> HybridSystem:
     near = leg < length
     foot = sp.Piecewise((-x, near), (reach, True)), sp.Piecewise((0, near), (y - low, True))
     runner.sketch(
-        ground((1, 0), (-1, 0)),
+        ground((-1, 0), (1, 0)),
         spring((0, y), foot, force=-k * sp.Max(length - leg, 0) * sp.Symbol("mode_stance")),
         circle(0, y, 0.08),
     )

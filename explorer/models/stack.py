@@ -71,7 +71,7 @@ def stack(n: int = 2) -> MechanicalSystem:
     def seen(x: sp.Expr, y: sp.Expr, z: sp.Expr) -> Point:  # from the front and a little from above
         return x + y / 2, z + y / 4
 
-    shapes = [ground(seen(table[0] + 0.4, table[1], 0), seen(table[0] - 0.4, table[1], 0))]
+    shapes = [ground(seen(table[0] - 0.4, table[1], 0), seen(table[0] + 0.4, table[1], 0))]
     for i in range(n):
         x, y, z = q[3 * i : 3 * i + 3]
         corners = ((x - 0.15, z), (x + 0.15, z), (x + 0.15, z + height), (x - 0.15, z + height))

@@ -13,7 +13,7 @@ from explorer.models import register
 from explorer.parameters import Param
 from explorer.results.solution import Solution
 from explorer.systems import Contact, MechanicalSystem
-from explorer.systems.sketch import ground, line, spring
+from explorer.systems.sketch import belt, ground, line, spring
 
 
 def cycle(m: float, k: float, mu_s: float, mu: float, g: float, v: float) -> tuple[float, float]:
@@ -78,7 +78,7 @@ def stick_slip() -> MechanicalSystem:
     system.start(q=[(2 * mu - mu_s) * m * g / k, 0], v=[v, 0], t_end=12)
     system.exact = _exact
     system.sketch(
-        ground((-1, 0), (3, 0)),
+        *belt(-0.8, 2.9, 0.12),
         ground((-1, 0.6), (-1, 0)),
         spring((-1, 0.2), (x - 0.25, y + 0.2), force=k * x),
         line((x - 0.25, y), (x + 0.25, y), (x + 0.25, y + 0.4), (x - 0.25, y + 0.4), closed=True),

@@ -8,7 +8,7 @@ Dynamics* 16 (1998) 41, for d = 3).
 from explorer.models import register
 from explorer.parameters import Param
 from explorer.systems import FilippovSystem
-from explorer.systems.sketch import circle, ground, line, spring
+from explorer.systems.sketch import belt, ground, line, spring
 
 
 @register(
@@ -44,9 +44,7 @@ def stribeck_belt() -> FilippovSystem:
     )
     system.start(x=[0.04, -0.01], t_end=40, h=0.1)
     system.sketch(
-        ground((-1.6, 0), (2.4, 0)),
-        circle(-1.4, -0.12, 0.12),
-        circle(2.2, -0.12, 0.12),
+        *belt(-1.4, 2.2, 0.12),
         ground((-1.6, 0.6), (-1.6, 0)),
         spring((-1.6, 0.2), (q - 0.25, 0.2), force=q, unit="m/s2"),
         line((q - 0.25, 0), (q + 0.25, 0), (q + 0.25, 0.4), (q - 0.25, 0.4), closed=True),

@@ -12,7 +12,7 @@ from explorer.models import register
 from explorer.parameters import Param
 from explorer.results.solution import Solution
 from explorer.systems import FilippovSystem
-from explorer.systems.sketch import circle, ground, line, spring
+from explorer.systems.sketch import belt, ground, line, spring
 
 
 def _loose(run: Callable[..., Solution]) -> float:
@@ -60,9 +60,7 @@ def two_blocks_on_belt() -> FilippovSystem:
     system.start(x=[0.2, -0.4, 0, 0], t_end=12, h=0.02)
     left, right = 0.8 * q1 - 1, 0.8 * q2 + 1
     system.sketch(
-        ground((-2.6, 0), (3.4, 0)),
-        circle(-2.4, -0.12, 0.12),
-        circle(3.2, -0.12, 0.12),
+        *belt(-2.4, 3.2, 0.12),
         ground((-2.6, 0.6), (-2.6, 0)),
         spring((-2.6, 0.2), (left - 0.2, 0.2), force=q1, unit="m/s2"),
         spring((left + 0.2, 0.2), (right - 0.2, 0.2), force=k * (q2 - q1), unit="m/s2"),

@@ -84,7 +84,7 @@ def two_tanks() -> HybridSystem:
     tanks.guard(second, x1 - r1, to=first, zeno=both, name="tank 1 low")
     tanks.start(x=[a1, a2], mode=first, t_end=5, h=1e-3)
     bottom = -1
-    shapes = [ground((3, bottom), (-0.5, bottom))]
+    shapes = [ground((-0.5, bottom), (3, bottom))]
     for left, x, r in ((0, x1, r1), (1.5, x2, r2)):
         shapes += [
             line((left, bottom), (left + 1, bottom), (left + 1, x), (left, x), closed=True),

@@ -10,7 +10,6 @@ import base64
 import contextlib
 import gzip
 import json
-import math
 import os
 import sys
 import threading
@@ -22,12 +21,12 @@ from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import anywidget
-import numpy as np
 
 from explorer.panels.messages import FigureData, Frame, Message, Schema, Values
+from explorer.panels.packing import Repeats, pack
 from explorer.progress import shown_by
 from explorer.types import Plain
 from explorer.views.drawing.display import display
@@ -35,8 +34,6 @@ from explorer.views.drawing.still import mark, placeholder
 
 _FRONT = Path(__file__).parent / "front"
 _STYLES = ("panel", "handles", "lecture", "help", "write", "access", "phone", "twin")
-_MANY = 40  # numbers in a row
-_MUCH = 24_000  # bytes of all
 
 
 class Answer(Protocol):
@@ -89,90 +86,6 @@ const own = document.getElementById(id) ??
 own.textContent = made.sheet; // another kernel of another version may have written its own
 export default made.default;
 """
-
-
-def pack(content: Plain, double: bool = False, short: bool = False) -> tuple[Plain, list[bytes]]:
-    """Move numpy arrays out of a message into little-endian buffers.
-
-    Parameters
-    ----------
-    content
-        Nested dicts and lists. An array (any shape, numeric) becomes ``{"buf": i}``; the same
-        array object at several places becomes the same buffer. NumPy scalars become plain
-        numbers, numbers that JSON cannot hold become ``None``; what float32 cannot hold, NaN.
-        Numbers are float32.
-    double : bool
-        Whether rows of float64 stay so: in a small window single precision is seen.
-    short : bool
-        Whether of a large message many numbers in a row (more than 40) are 16-bit parts of their
-        range (a hundredth of a pixel), whose ends stand before them in float32. Those of the films
-        of a gallery always are.
-
-    Returns
-    -------
-    content, buffers
-
-    Examples
-    --------
-    >>> pack({"x": np.array([1.0, 2.0]), "n": np.int64(3)})
-    ({'x': {'buf': 0}, 'n': 3}, [b'\\x00\\x00\\x80?\\x00\\x00\\x00@'])
-    """
-    buffers: list[bytes] = []
-    curves: dict[int, bool] = {}
-    if short and (figure := content.get("figure")):
-        drawn = {id(t[k]): t[k] for t in figure["data"] for k in "xy"}
-        film = content.get("mechanism") or {}
-        parts = [film, *film.get("ghosts", ()), *(t.get("meta", {}) for t in figure["data"])]
-        others = {id(a): a for part in parts for a in part.values() if isinstance(a, np.ndarray)}
-        if 4 * sum(np.size(a) for a in {**others, **drawn}.values()) > _MUCH:
-            times = (t.get("meta", {}).get("t") for t in figure["data"])
-            curves = dict.fromkeys({*drawn, *map(id, times)}, True)
-    for film in (content.get("films") or {}).values():  # on cards: whole parts of their picture
-        curves |= {id(a): True for a in (film or {}).values() if isinstance(a, np.ndarray)}
-    index: dict[int, int] = {}
-    how: dict[int, dict[str, str]] = {}
-
-    def walk(value: Any) -> Any:  # plain data nested to any depth
-        kind = type(value)
-        if kind is str or kind is int or value is None:  # most of a picture
-            return value
-        if kind is dict:
-            return {key: walk(item) for key, item in value.items()}
-        if kind is list:
-            return [walk(item) for item in value]
-        if kind is float:
-            return value if math.isfinite(value) else None
-        if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
-            if id(value) not in index:
-                index[id(value)] = len(buffers)
-                how[id(value)], data = _encoded(value, double, id(value) in curves)
-                buffers.append(data)
-            return {"buf": index[id(value)], **how[id(value)]}
-        if isinstance(value, np.ndarray | np.generic):
-            return walk(value.tolist())
-        if isinstance(value, dict):
-            return {key: walk(item) for key, item in value.items()}
-        if isinstance(value, list | tuple):
-            return [walk(item) for item in value]
-        return None if isinstance(value, float) and not math.isfinite(value) else value
-
-    return {key: walk(value) for key, value in content.items()}, buffers
-
-
-def _encoded(values: np.ndarray, double: bool, much: bool) -> tuple[dict[str, str], bytes]:
-    """Return how numbers are written, and their bytes."""
-    if double and values.ndim == 1 and values.dtype == np.float64:
-        return {"kind": "f8"}, values.astype("<f8").tobytes()
-    with np.errstate(over="ignore"):
-        flat = values.astype("<f4").ravel()
-    flat[np.isinf(flat)] = np.nan  # beyond float32 there is nothing to draw
-    known = np.isfinite(flat)
-    if not much or len(flat) <= _MANY or not known.any():
-        return {}, flat.tobytes()
-    low, high = float(flat[known].min()), float(flat[known].max())
-    parts = np.full(len(flat), 65535, "<u2")
-    parts[known] = np.rint((flat[known].astype(float) - low) * (65534 / ((high - low) or 1.0)))
-    return {"kind": "u2"}, np.array([low, high], "<f4").tobytes() + parts.tobytes()
 
 
 @cache
@@ -238,6 +151,7 @@ class LivePanel(anywidget.AnyWidget):
         # answer may `push` while it answers.
         self._lock = threading.RLock()
         self._layout: str | None = None  # last layout sent
+        self._repeats = Repeats()
         # what may take long is answered aside, so a message that stops it is heard meanwhile
         self._stop: Callable[[], None] | None = getattr(answer, "stop", None)
         self._aside = ThreadPoolExecutor(1) if self._stop and _in_kernel() else None
@@ -353,7 +267,7 @@ class LivePanel(anywidget.AnyWidget):
             self._post({"type": "frame", **self._answer.frame(), **origin}, full=True)
 
     def _post(self, message: Plain, full: bool = False) -> None:
-        """Send a message; a frame's layout only if it changed or ``full``."""
+        """Send a message; a frame's layout and arrays only if they changed or ``full``."""
         if message.get("type") == "file" and isinstance(message.get("data"), bytes):
             message = dict(message)
             self.send(message, [message.pop("data")])
@@ -369,6 +283,8 @@ class LivePanel(anywidget.AnyWidget):
             if layout == self._layout and not full:
                 del figure["layout"]
             self._layout = layout
+        if message.get("type") == "frame":
+            content, buffers = self._repeats.left_out(content, buffers, full)
         self.send(content, buffers)
 
 

@@ -26,8 +26,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from explorer.errors import BadValue, NotApplicable, suggest
-from explorer.panels.live import maker, pack, plotly_bundle, source, style
+from explorer.panels.live import maker, plotly_bundle, source, style
 from explorer.panels.messages import Control, Frame, Schema, Values
+from explorer.panels.packing import pack
 from explorer.panels.session import Session
 from explorer.panels.wording import plain
 from explorer.parameters import number

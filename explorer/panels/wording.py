@@ -12,9 +12,10 @@ from typing import TypeVar
 from explorer.views.drawing.picture import label, prose
 from explorer.views.events import Table
 
-__all__ = ["beside", "choice_name", "news", "plain", "prose", "prose_rows"]
+__all__ = ["beside", "choice_name", "compared", "news", "plain", "prose", "prose_rows"]
 
 Rows = TypeVar("Rows", bound=Table)
+_DIFFERENCE = re.compile(r"(?<=\w) - ([\w.]+) ([<=>]) 0(?![\w.])")
 _CHOICES = {
     "radau_iia": "Radau IIA", "lobatto_iiic": "Lobatto IIIC", "gauss": "Gauss", "q_star": "q*",
     "dop853": "Dormand-Prince 8(5,3)", "dopri5": "Dormand-Prince 5(4)", "radau": "Radau IIA",
@@ -42,9 +43,21 @@ def news(text: str) -> str:
     return f"{', '.join(gone)} → {', '.join(come)}" if arrow[0] and gone and come else text
 
 
+def compared(text: str) -> str:
+    """Return inequalities whose last term is on the other side.
+
+    >>> compared("x - 0.04 > 0 → x - 0.04 < 0"), compared("x - 2*y > 0")
+    ('x > 0.04 → x < 0.04', 'x - 2*y > 0')
+    """
+    return _DIFFERENCE.sub(r" \2 \1", text)
+
+
 def prose_rows(table: Rows) -> Rows:
     """Return a table whose words are `prose`, a change of mode with what changes."""
-    rows = [[prose(news(x)) if isinstance(x, str) else x for x in row] for row in table["rows"]]
+    rows = [
+        [prose(compared(news(x))) if isinstance(x, str) else x for x in row]
+        for row in table["rows"]
+    ]
     shown = table.copy()
     shown["rows"] = rows
     return shown

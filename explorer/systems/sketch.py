@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from explorer.types import Formula, Value
 
-__all__ = ["Shape", "arrow", "circle", "ground", "line", "spring", "text"]
+__all__ = ["Shape", "arrow", "belt", "circle", "ground", "line", "spring", "text"]
 
 
 Point: TypeAlias = "tuple[Formula, Formula]"
@@ -84,6 +84,16 @@ def arrow(start: Point, end: Point) -> Shape:
 def ground(start: Point, end: Point) -> Shape:
     """Return a hatched line; the solid is on its right-hand side, walking from start to end."""
     return Shape((start, end), "line", "ground")
+
+
+def belt(left: float, right: float, radius: float, top: float = 0) -> tuple[Shape, ...]:
+    """Return a belt on two rollers of a `radius`: its upper run lies at `top`.
+
+    >>> [shape.kind for shape in belt(-1, 1, 0.1)]
+    ['line', 'line', 'circle', 'circle']
+    """
+    runs = (line((left, y), (right, y)) for y in (top, top - 2 * radius))
+    return *runs, *(circle(x, top - radius, radius) for x in (left, right))
 
 
 def text(x: float, y: float, written: str, width: float = 0) -> Shape:

@@ -55,7 +55,7 @@ def system() -> FilippovSystem:
         },
         S=["above | (~above & up)", "~above & ~up & ahead", "~above & ~up & ~ahead"],
     )
-    hopper.sketch(ground((6, 0), (-1, 0)), line((q1, q2), foot), circle(q1, q2, 0.1))
+    hopper.sketch(ground((-1, 0), (6, 0)), line((q1, q2), foot), circle(q1, q2, 0.1))
     return hopper
 
 
@@ -122,7 +122,7 @@ def thawed() -> MechanicalSystem:
     hopper.contact(Contact(q2 - leg * sp.cos(psi), e=0, mu=MU, slip=slip, name="foot"))
     hopper.start(q=[0.1, 0.5, 0, 0.5], v=[0, 0, 0, 0], t_end=1, h=1e-3)
     foot = q1 + leg * sp.sin(psi), q2 - leg * sp.cos(psi)
-    hopper.sketch(ground((6, 0), (-1, 0)), line((q1, q2), foot), circle(q1, q2, 0.1))
+    hopper.sketch(ground((-1, 0), (6, 0)), line((q1, q2), foot), circle(q1, q2, 0.1))
     return hopper
 
 

@@ -166,7 +166,7 @@ class Pipeline(Paths):
         status = "at a kink" if places and open_ else "stationary"
         text = "no sequence beside it is better" if places else "solved"
         if places and open_:
-            text = f"{open_} sequences beside it could not be judged"
+            text = f"{open_} sequence{'s' * (open_ > 1)} beside it could not be judged"
         if self.over:
             text += f"; the search beside it ended at its limit of {self.budget:.0f} iterations"
         w = best.point.w

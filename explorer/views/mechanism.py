@@ -8,6 +8,7 @@ from typing import NotRequired, TypedDict
 
 import numpy as np
 
+from explorer.quantities import unit
 from explorer.results.solution import Solution
 from explorer.systems.sketch import Shape
 from explorer.systems.units import length_unit
@@ -105,7 +106,7 @@ def items_of(shapes: Sequence[Shape], radii: np.ndarray) -> list[Item]:
         kind, role, n = s.kind, s.role, len(s.points)
         item: Item = {"kind": kind, "role": role, "n": n, "closed": s.closed, "radius": float(r)}
         if s.value is not None:
-            item |= {"value": columns.setdefault(s.value, len(columns)), "unit": s.unit}
+            item |= {"value": columns.setdefault(s.value, len(columns)), "unit": unit(s.unit)}
         if s.label:
             item["label"] = label(s.label) if s.label.isidentifier() else s.label
         items.append(item)

@@ -11,7 +11,7 @@ import numpy as np
 from explorer.results.solution import Solution
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import fine
-from explorer.views.drawing.picture import Picture, Plot, curve, time_title
+from explorer.views.drawing.picture import Picture, Plot, curve, prose, time_title
 from explorer.views.drawing.regions import SIDES, beside, region_colours
 from explorer.views.drawing.view import view
 
@@ -47,7 +47,9 @@ def _regions(solution: Solution) -> Plot:
     system = solution.system
     theta, colours = solution.theta.T, iter(region_colours(system))
     values = iter(theta)
-    lanes = [[(r.name, next(colours), next(values)) for r in s.regions] for s in system.subsystems]
+    lanes = [
+        [(prose(r.name), next(colours), next(values)) for r in s.regions] for s in system.subsystems
+    ]
     names = [f"θ of {k + 1}" for k in range(len(lanes))]
     return _lanes(solution, lanes, names, "θ", True)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from explorer.errors import BadValue, suggest
-from explorer.quantities import quantity, unit
+from explorer.quantities import number, quantity, unit
 from explorer.results.solution import Solution
 from explorer.study.scheme_comparison import ComparedRun, SchemeComparison
 from explorer.views.drawing.compose import compose
@@ -34,6 +34,10 @@ __all__ = ["scheme_comparison"]
 _LEAST, _MOST = 1e-16, 1e2  # an error of zero cannot be drawn, that of a run that flew off is far
 _POINTS = 2000  # of a closed form
 _NARROW = 480  # px, in which two columns of plots have room
+_MOST_IN_TWO = 11  # plots in two columns
+_FEW = 7  # schemes whose names have room
+_LETTERS = 14  # of the name of one of many
+_NAMES = 3.4  # below each other, in the height of a usual plot
 
 
 @view
@@ -75,7 +79,7 @@ def scheme_comparison(
     text = titled(label(names[j]), found.system.units[j])
     plots = [
         Plot(
-            [known | {"showlegend": i == 0}, _curve(run, solution, j, i)],
+            [known | {"showlegend": i == 0}, _curve(run, solution, j, i, len(solutions) > _FEW)],
             time_title(found.system),
             text,
             span,
@@ -93,10 +97,10 @@ def scheme_comparison(
 
 def _columns(plots: Sequence[Plot], look: Look) -> list[list[Plot]]:
     """Fill columns one after the other; the last plot is as high as what is free."""
-    across = 1 if len(plots) < 2 or look.width < _NARROW else 2 if len(plots) < 9 else 3
+    across = 1 if len(plots) < 2 or look.width < _NARROW else 2 if len(plots) <= _MOST_IN_TWO else 3
     down = math.ceil(len(plots) / across)
     columns = [list(plots[k : k + down]) for k in range(0, len(plots), down)]
-    plots[-1].share = float(down - len(columns[-1]) + 1)
+    plots[-1].share = max(float(down - len(columns[-1]) + 1), len(plots) / _NAMES)
     return columns
 
 
@@ -120,7 +124,7 @@ def _known(found: SchemeComparison, j: int) -> Trace:
     )
 
 
-def _curve(run: ComparedRun, solution: Solution, j: int, i: int) -> Trace:
+def _curve(run: ComparedRun, solution: Solution, j: int, i: int, many: bool) -> Trace:
     points, system = rows(solution), run.solution.system
     measure, status = unit(system.units[j]), run.solution.status
     said = (
@@ -132,7 +136,7 @@ def _curve(run: ComparedRun, solution: Solution, j: int, i: int) -> Trace:
         points.q[j],
         COLOURS[i % len(COLOURS)],
         breaks=points.torn,
-        name=f"{run.name}: {_percent(run.error)}",
+        name=_said(run.name, run.error, i, many),
         showlegend=True,
         hovertemplate=f"t = %{{x:.4g}} {system.time_unit}<br>{label(system.coordinates[j])} = "
         f"%{{y:.5g}} {measure}<br>{said}<extra>{run.name}</extra>",
@@ -142,7 +146,7 @@ def _curve(run: ComparedRun, solution: Solution, j: int, i: int) -> Trace:
 
 def _percent(error: float) -> str:
     """Return an error in words: percent where that is short."""
-    return f"error {100 * error:.2g} %" if error >= 1e-5 else f"error {error:.1e}"
+    return f"error {number(100 * error, 2)} %" if error >= 1e-5 else f"error {number(error, 2)}"
 
 
 def _errors(found: SchemeComparison, pinned: SchemeComparison | None) -> Plot:
@@ -160,6 +164,7 @@ def _errors(found: SchemeComparison, pinned: SchemeComparison | None) -> Plot:
         low, high = low - 1, high + 1
     room = 0.15 * (high - low)
     place = {name: float(len(names) - 1 - i) for i, name in enumerate(names)}
+    many = len(names) > _FEW
     ghosts = curve(
         np.array([*before.values()]),
         np.array([place[name] for name in before]),
@@ -179,7 +184,7 @@ def _errors(found: SchemeComparison, pinned: SchemeComparison | None) -> Plot:
             "color": [COLOURS[i % len(COLOURS)] for i in range(len(names))],
             "symbol": "circle",
         },
-        text=[f"  {name}  " for name in names],
+        text=[f"  {k + 1 if many else name}  " for k, name in enumerate(names)],
         textposition=["middle left" if x > (low + high) / 2 else "middle right" for x in decades],
         cliponaxis=False,
         hovertemplate="%{x:.3g}<extra></extra>",
@@ -194,6 +199,19 @@ def _errors(found: SchemeComparison, pinned: SchemeComparison | None) -> Plot:
         log=True,
         ticks={},
     )
+
+
+def _said(name: str, error: float, place: int, many: bool) -> str:
+    """Return what stands above the curve of a scheme; of many of them a number for its dot.
+
+    >>> _said("NonsmoothGeneralizedAlpha", 0.0021, 7, many=True)
+    '8 Nonsmoo…dAlpha: 0.21 %'
+    """
+    if not many:
+        return f"{name}: {_percent(error)}"
+    half = _LETTERS // 2
+    short = name if len(name) <= _LETTERS else f"{name[:half]}…{name[1 - half :]}"
+    return f"{place + 1} {short}: {_percent(error).removeprefix('error ')}"
 
 
 def _clipped(found: SchemeComparison) -> np.ndarray:

@@ -12,7 +12,7 @@ from explorer import views
 from explorer.models import models
 from explorer.panels import Session
 from explorer.panels.explore import ExplorePanel
-from explorer.panels.live import pack
+from explorer.panels.packing import pack
 
 NAMES = one_of_each(sorted(models), alike)
 pytestmark = pytest.mark.benchmark(max_time=0.1, min_rounds=5)

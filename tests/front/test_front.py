@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from explorer.panels.live import LivePanel, pack, plotly_bundle
+from explorer.panels.live import LivePanel, plotly_bundle
+from explorer.panels.packing import pack
 
 sys.path.insert(0, str(Path(__file__).parent))
 from fake import Ball, bounce

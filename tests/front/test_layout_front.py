@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import explorer as ex
 from explorer.panels import Session, panels
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -54,6 +55,7 @@ def seen():
             assert stage.errors == []
             return stage.js(OVERLAPS)
 
+        found.stage = stage
         yield found
 
 
@@ -79,11 +81,45 @@ def test_nor_above_the_orders(seen, name):
     assert seen(panels["order"](Session(name))._answer) == []
 
 
-@pytest.mark.browser
-def test_nor_where_six_schemes_are_compared(seen):
+def test_nor_where_all_schemes_of_a_model_are_compared(seen):
     panel = panels["schemes"](Session("bouncing_ball"))
     assert len(panel.session.comparison().runs) == 6
     assert seen(panel._answer) == []
+    panel.session.set(**{"see.ContactInNewmark": True})  # of two names each in its own colour
+    assert seen(panel._answer) == []
+
+
+@pytest.mark.parametrize("count", [8, 10])
+def test_nor_where_more_are_compared_than_a_model_has(seen, count, monkeypatch):
+    panel = panels["schemes"](Session("bouncing_ball"))
+    steps = {
+        f"NonsmoothGeneralizedAlpha {k}": ex.MoreauJean(h=1e-2 / k) for k in range(1, count + 1)
+    }
+    found = ex.study.compare_schemes(panel.session.system, steps)
+    monkeypatch.setattr(panel.session, "comparison", lambda: found)
+    assert seen(panel._answer) == []
+
+
+def test_beside_names_of_modes_the_time_is_read_from_its_beginning_on(seen):
+    panel = panels["explore"](Session("two_tanks"))
+    assert seen(panel._answer) == []
+    shown = seen.stage.js("""() => [...document.querySelectorAll(".nsx-plot .x2tick text")]
+      .filter((one) => one.checkVisibility()).map((one) => one.textContent)""")
+    assert shown[:3] == ["0", "2", "4"]
+
+
+def test_speeds_are_whole_and_figures_stand_away_from_the_edge(seen):
+    seen(panels["explore"](Session("buck_converter"))._answer)
+    wide, written = seen.stage.js("""() => { const node = document.querySelector(".nsx-speed");
+      const pen = new OffscreenCanvas(1, 1).getContext("2d"), style = getComputedStyle(node);
+      pen.font = `${style.fontSize} ${style.fontFamily}`;
+      return [node.clientWidth, pen.measureText(node.selectedOptions[0].text).width]; }""")
+    assert wide >= written + 18  # of the arrow
+    seen(panels["explore"](Session("slider_crank"))._answer)
+    free = seen.stage.js("""() => document.querySelector(".nsx-side").getBoundingClientRect().right -
+      Math.max(...[...document.querySelectorAll(".nsx-table td")].map((one) =>
+        one.getBoundingClientRect().right))""")
+    assert free >= 5
 
 
 LIGHTNESS = """(colours) => {

@@ -50,6 +50,16 @@ def opened(stage, model: str, size: tuple[int, int] = (1280, 720)) -> None:
     stage.page.wait_for_function("() => document.querySelector('.nsx-plot .ytick text')")
 
 
+def test_names_of_controls_and_of_layers_are_whole(stage):
+    opened(stage, "two_blocks_on_belt", (1920, 1080))
+    switch(stage, True)
+    cut = stage.js("""() => [...document.querySelectorAll(".nsx-label, .nsx-layer")]
+      .filter((one) => one.offsetWidth && (one.scrollWidth > one.clientWidth + 1
+        || one.scrollHeight > one.clientHeight + 3)).map((one) => one.textContent)""")
+    switch(stage, False)
+    assert cut == []
+
+
 def switch(stage, on: bool) -> None:
     """Press the button and wait until the plots have been drawn in the new room."""
     before = int(stage.page.locator(".nsx-panel").get_attribute("data-frames"))

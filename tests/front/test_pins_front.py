@@ -11,6 +11,7 @@ from explorer.views.drawing.ghosts import TONES
 
 sys.path.insert(0, str(Path(__file__).parent))
 from shots import JUPYTER_DARK
+from stage import encoded
 from stages import shown
 
 pytestmark = pytest.mark.browser
@@ -109,3 +110,43 @@ def test_the_entries_stay_on_the_page(width, height, dark):
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= width
         assert page.locator(".nsx-pins li").count() == 4
+
+
+STATE = """() => document.querySelector(".nsx-plot")._fullData.map((t) =>
+  [t.name, ...["x", "y"].map((k) => [...t[k]].map((v) => Number.isFinite(v) ? v : null))])"""
+
+
+def test_what_stays_is_sent_once_and_a_frame_that_was_missed_is_asked_for(stage):
+    panel, sizes = stage.panel, []
+    send = panel.send
+
+    def count(content, buffers=()):
+        sizes.append(sum(map(len, buffers)))
+        send(content, buffers)
+
+    pinned(stage, 0.9, 0.8, 0.7, 0.6)
+    panel.send = count
+    typed(stage, 0.55)  # the axes may have other ranges, for which all points are chosen anew
+    sizes.clear()
+    typed(stage, 0.54)
+    now, moved = stage.js(STATE), max(sizes)
+    panel.push()  # all of it
+    assert moved <= 0.6 * max(sizes)
+    stage.js("(messages) => deliver(messages)", encoded(stage.take()))
+    stage.drawn()
+    assert stage.js(STATE) == now, "the same as when it was sent as a whole"
+    panel.refresh()
+    stage.take()  # lost on its way
+    asked = len(stage.js("() => sent"))
+    typed(stage, 0.45)
+    stage.page.wait_for_function(
+        "(n) => sent.slice(n).some((one) => one.type === 'hello')", arg=asked
+    )
+    stage.page.wait_for_function(
+        "() => document.querySelector('.nsx-field[data-key=\"rho.e\"]').value === '0.45'"
+    )
+    panel.push()
+    seen = stage.js(STATE)
+    stage.js("(messages) => deliver(messages)", encoded(stage.take()))
+    stage.drawn()
+    assert stage.js(STATE) == seen != now

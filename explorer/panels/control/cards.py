@@ -7,6 +7,7 @@ import numpy as np
 from explorer.panels.control.state import PLAYS, ControlSession
 from explorer.panels.messages import Card
 from explorer.quantities import quantity
+from explorer.views.drawing.picture import label
 from explorer.views.plan import said
 
 __all__ = ["cards", "words"]
@@ -46,7 +47,7 @@ def cards(session: ControlSession, drag: bool) -> list[Card]:
         ["status", "…" if drag else plan.status],
         ["objective", quantity(plan.objective, "", 7)],
         ["final time", quantity(plan.t_end, time, 6)],
-        ["switches", ", ".join(at) + (f" and {more} more" if more > 0 else "") or "none"],
+        ["switches", _listed(at, more, time)],
         ["biactive", "…" if drag else str(len(plan.biactive))],
         ["replay defect", "…" if drag else quantity(plan.defect, "", 2)],
     ]
@@ -55,7 +56,7 @@ def cards(session: ControlSession, drag: bool) -> list[Card]:
     found: list[Card] = [{"title": "Plan", "rows": rows, "note": ""}]
     if plan.multipliers:
         note = "Derivative of the objective by the value that is asked for."
-        rows = [[name, quantity(x, "", 4)] for name, x in plan.multipliers.items()]
+        rows = [[_marked(name), quantity(x, "", 4)] for name, x in plan.multipliers.items()]
         found.append({"title": "Multipliers of the goal", "rows": rows, "note": note})
     course = session.course
     if course is not None and len(course.u):
@@ -63,4 +64,27 @@ def cards(session: ControlSession, drag: bool) -> list[Card]:
         rows = [["off the plan at the end", quantity(away, "", 3)]]
         rows += [[name, quantity(x, "", 3)] for name, x in course.missed.items()]
         found.append({"title": PLAYS[session.state["play"]].capitalize(), "rows": rows, "note": ""})
+    for card in found:
+        card["rows"] = [
+            [name, *(x.replace("-", "−") for x in cells)] for name, *cells in card["rows"]
+        ]
     return found
+
+
+def _listed(at: list[str], more: int, time: str) -> str:
+    """Return times in words, with their unit.
+
+    >>> _listed(["0.39", "1"], 2, "s"), _listed([], -4, "s")
+    ('0.39, 1 s and 2 more', 'none')
+    """
+    return f"{', '.join(at)} {time}".rstrip() + f" and {more} more" * (more > 0) if at else "none"
+
+
+def _marked(name: str) -> str:
+    """Return a condition as the plots write it.
+
+    >>> _marked("v_q1 = 0")
+    'v<sub>q,1</sub> = 0'
+    """
+    what, equals, value = name.partition(" = ")
+    return f"{label(what)}{equals}{value}"

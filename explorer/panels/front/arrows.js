@@ -2,7 +2,7 @@
 // mark that tells by its shape whether a contact sticks or slides, a flash at an impact; and the
 // velocities and trails of bodies. Each can be switched off.
 
-import { lastIndex, make } from "./dom.js";
+import { lastIndex, make, setText } from "./dom.js";
 import { clamp, niceBelow, quantity } from "./scale.js";
 import { springColour } from "./schematic.js";
 
@@ -10,7 +10,7 @@ const LAYERS = [
   // name, what it says, whether it is on at first
   ["forces", "Forces", "Contact forces, and whether a contact sticks (square), slides (triangle) or is closed (dot)", true],
   ["springs", "Springs", "Forces of springs: orange is pulled, blue is pressed, grey is at rest", true],
-  ["currents", "Currents", "Currents: arrows move as they do, wider is more", true],
+  ["currents", "Currents", "What flows: arrows move as it does, wider is more", true],
   ["impacts", "Impacts", "Impulses of impacts, as they happen", true],
   ["velocity", "Velocity", "Velocities of bodies", false],
   ["trail", "Trail", "Where bodies have been", false],
@@ -53,6 +53,8 @@ export class Arrows {
       forces: arrows?.forces.length > 0, impacts: arrows?.impulses.length > 0, velocity: moves, trail: moves,
     };
     for (const [name, button] of this.buttons) button.hidden = !has[name];
+    const wires = mechanism?.items.filter(({ role }) => role === "wire") ?? [];
+    setText(this.buttons.get("currents"), wires.every((one) => one.unit === "A") ? "Currents" : "Flow");
     this.node.hidden = !Object.values(has).some(Boolean);
   }
 

@@ -27,6 +27,7 @@ import { pressed } from "./keys.js";
 import { Pins } from "./pins.js";
 import { Sound } from "./sound.js";
 import { Editor } from "./write.js";
+import { Repeats } from "./repeats.js";
 
 const TABLE_MS = 250;
 const SETTLE_MS = 200; // a page that opens changes its layout several times
@@ -38,6 +39,7 @@ export class Panel {
     this.abort = new AbortController();
     const { signal } = this.abort;
     this.frames = 0;
+    this.repeats = new Repeats();
     this.latest = 0; // newest own seq taken: an older one arriving late is not drawn
 
     this.puller = new Puller(
@@ -153,6 +155,12 @@ export class Panel {
     this.puller.send({ type: "hello", view: this.view, plotly, state, look: this.told });
   }
 
+  // For the whole picture, where one before it was missed.
+  async askAgain() {
+    const plotly = await versionOnPage();
+    this.puller.send({ type: "hello", view: this.view, seq: ++this.puller.seq, plotly, look: this.told });
+  }
+
   async usePlotly(promise) {
     try {
       this.picture.plotly = await promise;
@@ -195,12 +203,14 @@ export class Panel {
     this.canvas.setAttribute("aria-label", `Mechanism: ${this.title}`);
   }
 
-  frame(content, buffers) {
+  frame(content, sent) {
     const own = content.view === this.view && typeof content.seq === "number";
     const { seq } = content;
+    const buffers = this.repeats.whole(content, sent);
+    if (!buffers && this.repeats.last) this.askAgain(); // else the answer to hello is on its way
     if (own) this.puller.arrived(seq);
     const release = () => own && this.puller.release(seq);
-    if (own && seq < this.latest) {
+    if (!buffers || (own && seq < this.latest)) {
       release();
       return;
     }

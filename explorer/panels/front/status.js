@@ -2,6 +2,9 @@
 
 import { icon, make, setText } from "./dom.js";
 
+// No line begins with a dot, or ends within a number.
+const whole = (text) => text.replaceAll(" \u00d7 ", "\u00a0\u00d7\u00a0").replaceAll(" \u00b7 ", "\u00a0\u00b7 ");
+
 export class Status {
   constructor(onStop) {
     this.dot = make("span", { class: "nsx-dot", "aria-hidden": "true" });
@@ -55,7 +58,7 @@ export class Status {
 
   write({ level, text, detail, checks }) {
     this.node.dataset.level = level;
-    setText(this.text, text ?? "");
+    setText(this.text, whole(text ?? ""));
     this.text.title = text ?? "";
     setText(this.detail, detail ?? "");
     this.detail.title = detail ?? "";

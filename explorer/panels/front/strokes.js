@@ -81,7 +81,7 @@ export class Strokes {
     data.forEach((trace, i) => {
       const mark = this.marks[i];
       const { name } = trace;
-      if (mark.full.name !== name && this.legend.get(i)) setText(this.legend.get(i), plainLabel(name));
+      if (mark.full.name !== name && this.legend.get(i)) rename(this.legend.get(i), name);
       for (const holder of [mark.own, mark.full]) Object.assign(holder, { x: trace.x, y: trace.y, name });
       if (mark.hidden) return;
       const [x, y] = [counted(mark.x, trace.x), counted(mark.y, trace.y)];
@@ -140,6 +140,13 @@ function axisOf(layout, id) {
 }
 
 // Values as an axis counts them: the range of a logarithmic one holds exponents.
+// Of a name in several lines plotly has made parts.
+function rename(entry, name) {
+  const [parts, lines] = [name.split("<br>"), entry.querySelectorAll(".line")];
+  if (lines.length !== parts.length) setText(entry, plainLabel(name));
+  else for (const [k, line] of [...lines].entries()) setText(line, plainLabel(parts[k]));
+}
+
 const counted = (axis, values) => (axis.type === "log" ? values.map(Math.log10) : values);
 
 // Colours, widths and dashes as the page shows them: theme and style sheets included.

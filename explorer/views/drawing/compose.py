@@ -25,9 +25,11 @@ __all__ = ["compose", "plain"]
 
 _WIDTH = 560  # px, of the plots in a window of 1280 x 720, as HEIGHT is
 _RIGHT, _BOTTOM = 14, 44
+_ON_A_PHONE = 520, 18  # px of plots that are narrower, and what they have on the right
 _TITLE = {"size": 13}
 _LINE = 19  # px, of a legend
 _MOST_LINES = 5
+_BROKEN = ":<br>"
 _APART = 16  # px between two plots that share their x axis; tick labels meet there
 _TALL = 120  # px of a usual plot in a narrow panel
 _HEAD = 32  # px above the legend of a narrow panel
@@ -35,6 +37,7 @@ _LOWEST = 85  # px of a usual plot with large words
 _FOOT = 44  # px of tick labels and title below a plot
 _BILLION = 1e9
 _TICKS = 6  # of a logarithmic axis, about
+_POWER = 36  # px, of a power of ten below an axis
 _NEAR_ONE = 1e-3, 1e4  # values up to such are read as they are
 
 
@@ -58,9 +61,10 @@ def compose(
         room, full = look.width / look.words, look.height / look.words
         columns = [_roomy(column, full) for column in columns]
     beside = [max(map(_beside, column)) for column in columns]
-    inner = room - sum(beside) - _RIGHT
+    edge = _RIGHT if look.width > _ON_A_PHONE[0] else _ON_A_PHONE[1]
+    inner = room - sum(beside) - edge
     wide = [inner * w / sum(widths) for w in widths]
-    whole = room - beside[0] - _RIGHT
+    whole = room - beside[0] - edge
     drawn = [[_traces(plot) for plot in column] for column in columns]
     most = _MOST_LINES * (1 + 2 * look.narrow)
     lines = [_legends(*parts, most=most) for parts in zip(columns, drawn, wide, strict=True)]
@@ -74,7 +78,7 @@ def compose(
         height = top + _BOTTOM + _needed(columns[0], lines[0])
         look = replace(look, height=height)
     tall = (height or full) - top - _BOTTOM
-    margin = {"l": beside[0], "r": _RIGHT, "t": top, "b": _BOTTOM, "autoexpand": False}
+    margin = {"l": beside[0], "r": edge, "t": top, "b": _BOTTOM, "autoexpand": False}
     layout: Plain = {
         "showlegend": True,
         "margin": margin,
@@ -85,7 +89,7 @@ def compose(
     }
     picture = Picture([], layout)
     shared = Shared()
-    seen = (look.width - beside[0] - _RIGHT, look.height - top - _BOTTOM)  # px
+    seen = (look.width - beside[0] - edge, look.height - top - _BOTTOM)  # px
     time_axes: list[list[str]] = []
     k, left = 0, 0.0
     for c, column in enumerate(columns):
@@ -107,6 +111,8 @@ def compose(
             up |= {"domain": [round(low, 4), round(high, 4)], "anchor": x}
             zoomed = [look.ranges.get(f"{a}axis{suffix}") for a in "xy"]
             sizes = seen[0] * (right - left), seen[1] * (high - low)
+            if plot.log:
+                across["dtick"] = _each(plot.x_range, sizes[0])
             x_scale = _scale(across, zoomed[0], sizes[0], plot.log)
             y_scale = _scale(up, zoomed[1], sizes[1], plot.log_y)
             box = Box(x_scale, y_scale, plot.time, look.coarse)
@@ -187,13 +193,18 @@ def _legends(
     lines = []
     for i, named in enumerate(entries):
         named.sort(key=lambda trace: trace.get("legendrank", 1000))
+        for trace in named:
+            trace["name"] = trace["name"].replace(_BROKEN, ": ")  # of a first try in less room
         widths = [45 + 6.4 * len(plain(trace["name"])) for trace in named]
         free = max(room, first) if i == 0 else room
         enough = min(most, max(len(named), 1))
         count = next((n for n in range(1, enough) if _wide(widths, n) <= free), enough)
+        if len(named) == 1 and 0.9 * widths[0] > free:  # "name: what it is" in two lines
+            named[0]["name"] = named[0]["name"].replace(": ", _BROKEN, 1)
+            count += _BROKEN in named[0]["name"]
         for n, trace in enumerate(named):
-            trace.pop("legendgroup", None)  # of a first try in less room
-            if count > 1:
+            trace.pop("legendgroup", None)
+            if count > 1 and len(named) > 1:
                 trace["legendgroup"] = str(n // count)
         lines.append(count if named else 0)
     return lines
@@ -239,7 +250,7 @@ def _axes(plot: Plot, shown: bool) -> tuple[Plain, Plain]:
             "ticklabelshift": -4,
         }
     if plot.log:
-        across |= {"type": "log", "dtick": _each(plot.x_range)}
+        across |= {"type": "log", "dtick": _each(plot.x_range), "tickangle": 0}
         if plot.x_range is not None and _unprefixed(plot.x_range, plot.x_title):
             across["exponentformat"] = "power"
     if plot.log_y:
@@ -255,11 +266,15 @@ def _axes(plot: Plot, shown: bool) -> tuple[Plain, Plain]:
     return across, up
 
 
-def _each(limits: tuple[float, float] | None) -> int:
-    """Return the decades between two ticks: so many that the labels of a low plot stay apart."""
+def _each(limits: tuple[float, float] | None, wide: float = np.inf) -> int:
+    """Return the decades between two ticks: so many that the labels of a low plot stay apart.
+
+    Along an axis that is `wide` px long they stand beside each other.
+    """
     if limits is None:
         return 1
-    return max(1, int(np.ceil((np.log10(limits[1] / limits[0]) - 2) / _TICKS)))
+    decades = np.log10(limits[1] / limits[0])
+    return max(1, int(np.ceil((decades - 2) / _TICKS)), int(np.ceil(decades * _POWER / wide)))
 
 
 def _unprefixed(limits: tuple[float, float], title: str) -> bool:
