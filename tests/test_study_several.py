@@ -278,7 +278,7 @@ def test_a_chain_of_long_runs_goes_on_one_by_one(monkeypatch, each, told):
 
 
 @for_each(("size", "each", "told", "runs"), [
-    (1000, 8, None, []), (1001, 8, None, [0, 0, 500, 1000]), (10**9, 8, "would take about 1.39e[+]05 h on 2 workers and 7.45 GB", [0, 0, (10**9 - 1) // 2, 10**9 - 1]),
+    (1000, 8, None, []), (1000, MOST_BYTES // 500, "would take about 0.139 h on 2 workers and 2 GB", [0, 0, 999 // 2, 999]), (1001, 8, None, [0, 0, 500, 1000]), (10**9, 8, "would take about 1.39e[+]05 h on 2 workers and 7.45 GB", [0, 0, (10**9 - 1) // 2, 10**9 - 1]),
 ])  # fmt: skip
 def test_a_sweep_that_would_take_too_long_is_refused(monkeypatch, size, each, told, runs):
     """A run takes 1 s; three are tried, the first, the middle one and the last one."""
