@@ -154,6 +154,25 @@ def test_a_step_of_newtons_method_solves_the_linear_model(seed):
         )
 
 
+def test_what_nothing_moves_is_pushed_against_its_speed():
+    """Without a mobility there is no impulse that stops it: a little is added to the diagonal."""
+    case = Case(0)
+    for at in range(3):
+        P, k = case.laid_out(), 1
+        blocks.residual(case.cones, 0.0)
+        i, graph, vec = 3 * k + at, case.work.graph, case.work.vec
+        for j in range(graph[blocks.LOW, k], graph[blocks.HIGH, k]):
+            block = 9 * (graph[blocks.AT, k] + j - graph[blocks.LOW, k]) + 3 * at
+            case.cones.B[block : block + 3] = 0.0
+        w = 1e-9 * case.size[k] * 0.25
+        P[3 * k : 3 * k + 3] = [9.0, 0.0, 0.0]
+        vec[blocks.DP, 3 * k : 3 * k + 3] = -case.q[3 * k : 3 * k + 3]
+        vec[blocks.DP, i] += w
+        before = P[i]
+        assert newton.newton(case.cones, 0.0)
+        assert P[i] - before == pytest.approx(-0.25, rel=1e-5)
+
+
 @for_each("seed", range(2))
 def test_newtons_method_goes_near_soft_contacts_and_rigid_ones(seed):
     case = Case(seed, mu=0.2)

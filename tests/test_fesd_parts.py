@@ -136,6 +136,45 @@ def test_a_region_whose_part_is_none_is_left_and_one_that_is_all_leaves_the_othe
     assert entering.left(ws, which) == (entering.ALL, banned)
 
 
+@for_each(("status", "sel", "told"), [
+    (SUCCESS, 0.5, 1), (NO_ACTIVE_SET, 0.5, 0), (SUCCESS, 1 + 2e-9, 0), (SUCCESS, -2e-9, 0), (SUCCESS, 1 + 0.5e-9, 1), (SUCCESS, -0.5e-9, 1),
+])  # fmt: skip
+def test_an_element_of_a_slide_is_tried_from_its_start(monkeypatch, status, sel, told):
+    """With x' and w at the start of all stages; alpha has to lie between 0 and 1 in each of them."""
+    s, n, n_sel, asked = 3, 2, 2, []
+    newton = [SimpleNamespace(h=7.0, factored=7.0)]
+    stages = SimpleNamespace(K=np.full((s, n), np.nan), W=np.full((s, 4), 7.0), sel=np.full((s, n_sel), 0.5))  # fmt: skip
+    element = SimpleNamespace(solver=SimpleNamespace(newton=newton), stages=stages, problem=SimpleNamespace(n_x=n, n_sel=n_sel),
+                              mode=SimpleNamespace(active=[SimpleNamespace(sliding=2)]))  # fmt: skip
+    ws = SimpleNamespace(element=element, start=SimpleNamespace(rate=np.array([3.0, 4.0]), w=np.array([5.0, 6.0, 9.0])))  # fmt: skip
+
+    def solve(el, t, x, end, *given):
+        asked.append((t, x, end, *given))
+        assert (newton[0].h, newton[0].factored) == (0.25, 0.0)
+        assert stages.K.tolist() == [[3.0, 4.0]] * s
+        assert stages.W.tolist() == [[5.0, 6.0, 7.0, 7.0]] * s
+        return status
+
+    monkeypatch.setitem(folding.solved.__globals__, "element", solve)
+    for stage, row in itertools.product(range(s), range(n_sel)):
+        stages.sel[:] = 0.5
+        stages.sel[stage, row] = sel
+        stages.K[:], stages.W[:], newton[0].h, newton[0].factored = np.nan, 7.0, 7.0, 7.0
+        assert folding.solved(ws, 1.5, "x", "end", 0.25) == told
+    assert asked[-1] == (1.5, "x", "end", 0, 0, 0.0)
+
+
+@for_each(("most", "fold"), [(1.0, 0.3), (1.0, 2.0), (1.0, 0.9999), (8.0, 1e-3), (1.0, 1e-13)])
+def test_the_longest_element_is_found_to_a_thousandth(monkeypatch, most, fold):
+    monkeypatch.setitem(folding.longest.__globals__, "solved", lambda ws, t, x, end, length: int(length <= fold))  # fmt: skip
+    found = folding.longest(None, 0.0, None, None, most)
+    assert found == pytest.approx(min(fold, most), rel=2e-3)
+    assert found <= fold
+    assert folding.longest(None, 0.0, None, None, most) == found
+    monkeypatch.setitem(folding.longest.__globals__, "solved", lambda *given: 0)
+    assert folding.longest(None, 0.0, None, None, most) == 0.0
+
+
 @for_each("entries", [3, 4, 8, 99])
 def test_elements_get_shorter_towards_a_fold_and_end_there(monkeypatch, entries):
     """Each has half of the length that is left, and the last, of no length, the whole of it."""

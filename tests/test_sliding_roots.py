@@ -72,6 +72,17 @@ def test_two_equations_have_two_roots_of_opposite_jacobians(seed):
     assert many.pair(bench.corners, 1, bench.w, 1) == 0.0
 
 
+def test_roots_that_have_met_are_no_pair():
+    """x = y and x y = x / 2 + y / 2 - 1 / 4 touch at 1 / 2: the flow on both surfaces has an end there."""
+    bench = many.bench(2)
+    bench.corners[:] = [[0, 1, -1, 0], [0.25, -0.25, -0.25, 0.25]]
+    assert many.discriminant(bench.corners) == 0.0
+    for side in (1, -1):
+        assert many.pair(bench.corners, side, bench.w, 0) == 0.0
+        assert many.pair(bench.corners, side, bench.w, 1) == side
+        np.testing.assert_allclose(bench.w, 0.5, atol=1e-12)
+
+
 @for_each("seed", range(6))
 def test_two_lines_meet_once_and_at_infinity(seed):
     """The root whose Jacobian has the other sign is none."""

@@ -47,7 +47,8 @@ class Step:
         yield dense, self.M, self.C, self.K
         near = (self.M != 0) | (self.C != 0) | (self.K != 0)
         ptr, col = np.append(0, np.cumsum(near.sum(axis=1))), np.nonzero(near)[1]
-        W = np.full((self.N, 3 * 3 + 1), np.nan)
+        w = max(abs(self.place[j] - self.place[k]) for j, k in zip(*np.nonzero(self.full()), strict=True))  # fmt: skip
+        W = np.full((self.N, 3 * w + 1), np.nan)  # no more than there is to be written
         band = SaddlePoint(W, np.zeros(self.N, np.int64), ptr, col, self.place, np.zeros(self.N))
         yield band, *(A[near][:, None] for A in (self.M, self.C, self.K))
 
