@@ -114,7 +114,7 @@ def test_what_round_off_leaves_to_hold_sticks(scale):
             *P, doing = one.in_plane(B, 0, 0.5, *q)
             assert (doing == STICK) == sticks
             if sticks:
-                assert P == [P_n, 0.0, 0.0]
+                assert [P_n, 0.0, 0.0] == P
 
 
 @pytest.mark.parametrize("mu", [0.2, 0.9])
