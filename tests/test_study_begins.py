@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -14,12 +15,21 @@ from test_study_branches import bare
 import explorer as ex
 from explorer.errors import BadValue, StepFailed
 from explorer.runs.members import APART, Asked, Members, Observed
-from explorer.study import basin_map, cycles, held_cycles, map_cycles, resolve, return_map
+from explorer.study import (
+    basin_map,
+    cycles,
+    held_cycles,
+    map_cycles,
+    resolve,
+    return_map,
+    sharpening,
+)
 from explorer.study import one_by_one as single
 from explorer.study import question as asking
 from explorer.study import search_attractors as search
 from explorer.study import switched_cycle as switched
 from explorer.study.curve_problems import Curve
+from explorer.study.section import Section
 
 # ---------------------------------------------------------------- behind an event at the start
 
@@ -558,3 +568,221 @@ def test_a_start_may_move_beside_surfaces_or_along_contacts(kind, constraints, f
         one = bare(type("Shooting", (cycles.Cycles,), own), system=system, misses=misses)
         assert one.off_surfaces(start) == (clear if free is None else free)
         assert asked == ([(run, 0.0, 3)] if free is None else [])
+
+
+# ---------------------------------------------------------------- what is observed of one run
+
+
+class Rows:
+    """x = t, y = 10 t from 0 to 4 s in steps of 0.5 s; a march has x + 100, and goes on to 200."""
+
+    def __init__(self, located, events, velocities=False):
+        self.t, self.events, self.has_velocities, self.located = np.arange(9) / 2, events, velocities, located  # fmt: skip
+        self.x, self.march = np.stack([self.t, 10 * self.t], axis=1), self
+        self.steps, self.mode = space(t=self.t[:-1]), [1, 2, 6]
+        if located:
+            self.y = np.array([70.0, 80.0, 90.0])
+
+    def has(self, what):
+        return {"march": self.located, "mode": True, "laws": False}[what]
+
+    def recorded_row(self, name):
+        return {"mode": self.mode}[name]
+
+    def sample(self, t, exact=True):
+        values = np.abs(4 * t - np.rint(4 * t)) if not exact else 0.0  # more, between the steps
+        return np.stack([t + 100 * exact, 10 * t - 50 * (values > 0), 0 * t], axis=1), None
+
+    def at(self, t):
+        return space(q=t[:, None], v=10 * t[:, None]) if self.has_velocities else space(q=np.stack([t, 10 * t], axis=1))  # fmt: skip
+
+
+def met(*times, contact="wall", kind="impact", sides=True):
+    return [space(t=t, contact=contact, kind=kind, row=int(2 * t), **({"x_minus": np.array([t, -1.0]), "x_plus": np.array([t, 1.0])} if sides else {})) for t in times]  # fmt: skip
+
+
+@for_each(("located", "before", "sides", "most"), [(True, False, True, 9), (True, True, True, 2), (False, False, False, 9), (False, True, False, 9)])  # fmt: skip
+def test_points_at_events_of_a_run_are_its_states_beside_them(located, before, sides, most):
+    """From `since` on; what opens a contact is no point. All events are counted."""
+    events = met(0.0, 1.0, 2.5, 3.0, sides=sides) + met(1.5, contact="floor", sides=sides) + met(2.0, kind="released", sides=sides)  # fmt: skip
+    run = Rows(located, events)
+    asked = Asked(("floor", "wall", "roof"), "event", "wall", before, most, True)
+    seen = Observed.empty(2, 2, asked)
+    single._read(run, space(since=[0.0, 1.0]), asked, seen, 1)
+    times = [1.0, 2.5, 3.0][:most]
+    assert seen.found.tolist() == [0, 3]
+    assert seen.events.tolist() == [[0, 0, 0], [1, 4, 0]]
+    np.testing.assert_array_equal(seen.times[1], times + [np.nan] * (most - len(times)))
+    states = [[t, -1.0 if before else 1.0] if sides else [t - 0.5 * before, 10 * (t - 0.5 * before)] for t in times]  # fmt: skip
+    assert seen.points[1, : len(times)].tolist() == states
+    assert seen.end[1].tolist() == ([70.0, 80.0] if located else [4.0, 40.0])
+    assert seen.mode.tolist() == [0, 6]
+    assert (seen.low[1, 0], seen.high[1, 0]) == (1.0, 4.0)
+    assert seen.high[1, 1] == 40.0
+    assert (seen.low[1, 1] < -20.0) == located  # what its polynomials reach between the steps
+    assert np.isnan(seen.low[0]).all()
+
+
+def test_at_the_start_there_is_no_row_before_an_event():
+    run = Rows(False, met(0.0, 0.5, sides=False))
+    assert single._beside(run, run.events[0], True).tolist() == [0.0, 0.0]
+    assert single._beside(run, run.events[1], True).tolist() == [0.0, 0.0]
+    assert single._beside(run, run.events[1], False).tolist() == [0.5, 5.0]
+
+
+@for_each(("since", "offset", "period", "most", "times"), [
+    (0.0, 0.0, 1.0, 9, [0.0, 1, 2, 3, 4]), (0.6, 0.25, 1.5, 9, [1.75, 3.25]), (1.0, 0.0, 1.0, 2, [1.0, 2]), (0.0, 0.0, 4 * (1 + 5e-13), 9, [0.0, 4.0]),
+    (0.0, -0.5, 1.0, 9, [0.5, 1.5, 2.5, 3.5]), (1 + 1e-12, 0.0, 1.0, 9, [1.0, 2, 3, 4]),
+])  # fmt: skip
+def test_points_of_a_run_at_times_are_those_of_a_period(since, offset, period, most, times):
+    for located, velocities in ((True, False), (False, True), (False, False)):
+        asked = Asked((), "period", "", False, most, False)
+        seen = Observed.empty(2, 2, asked)
+        members = space(since=[9.0, since], period=[9.0, period], offset=[9.0, offset])
+        single._read(Rows(located, [], velocities), members, asked, seen, 1)
+        assert seen.found[1] == len(times)
+        np.testing.assert_allclose(seen.times[1, : len(times)], times, rtol=1e-11)
+        states = np.stack([np.array(times) + 100 * located, 10 * np.array(times)], axis=1)
+        np.testing.assert_allclose(seen.points[1, : len(times)], states, rtol=1e-11)
+
+
+# ---------------------------------------------------------------- settings of a search
+
+
+@for_each(("section", "discrete", "given", "told"), [
+    (None, True, {}, ((1, None), 1e-5, 1e-2)), (Section(period="2*a"), False, {}, (("2*a", None), 1e-5, 1e-2)), (Section(event="stop"), False, {"t_end": 7.0}, ((None, search._MOST_EVENTS), 1e-5, 1e-2)),
+    (Section(period="2*a"), False, {"tol": 1e-3}, (("2*a", None), 1e-3, 25e-3)), (Section(period="2*a"), False, {"scheme": "steps"}, (("2*a", None), 2e-3, 0.05)),
+    (None, False, {}, "must be a Section"), (Section(period=1), False, {"t_end": 1.0}, "t_end follows from periods"), (Section(period=1), False, {"near": 0.6}, "must have 0 < tol"),
+    (Section(period=1), False, {"tol": 0.02, "near": 0.02}, "must have 0 < tol"), (Section(period=1), False, {"periods": 11}, "whole number from 12"), (Section(period=1), False, {"periods": True}, "whole number from 12"),
+])  # fmt: skip
+def test_a_search_has_a_section_and_two_distances(monkeypatch, section, discrete, given, told):
+    monkeypatch.setattr(search, "box_of", lambda system, box: {"box": box})
+    monkeypatch.setattr(search, "depends_on_time", lambda system: False)
+    system, steps = space(name="m", discrete=discrete, t_end=99.0), given.get("scheme") == "steps"
+    scheme = space() if steps else ex.EventDriven()
+    recurrence = search.Recurrence(tol=given.get("tol"), near=given.get("near"))
+    arguments = (system, scheme, section, given.get("periods", 40), given.get("t_end"), recurrence)
+    if isinstance(told, str):
+        with pytest.raises(BadValue, match=told):
+            search.Settings.of(*arguments)
+        return
+    found = search.Settings.of(*arguments)
+    assert ((found.section.period, found.section.most), found.tol, found.near) == (told[0], pytest.approx(told[1]), pytest.approx(told[2]))  # fmt: skip
+    assert found.sure == pytest.approx(found.tol / (1 if steps else 100))
+    assert found.periods == 40
+    if found.section.period is None:
+        assert (found.t_end, found.part(4)) == (7.0, "(7.0) / 4")
+    else:
+        assert (found.t_end, found.part(4)) == (f"40 * ({told[0][0]})", f"10 * ({told[0][0]})")
+        assert found.part(99) == f"1 * ({told[0][0]})"
+
+
+def test_a_search_looks_ten_spans_beyond_its_starts(monkeypatch):
+    """Or as far as its box says; what is no start, or has one value, has no bounds."""
+    monkeypatch.setattr(search, "check_section", lambda *given: None)
+    monkeypatch.setattr(search, "states_of", lambda system: (("x", "y", "z", "w"), ()))
+    axes = [space(values=np.array([[3.0, 9.0], [5.0, 9.0], [4.0, 9.0]])), space(values=np.array([[1.0], [2.0]]))]  # fmt: skip
+    places = [(0, 0, "start", 1), (0, 1, "start", 2), (1, 0, "parameter", 0)]
+    settings = space(system=space(parameters=("a", "b")), section=None, box={"w": (-2.0, 6.0)}, seed=3)  # fmt: skip
+    found = search.Search(settings, (7.0, 8.0), space(grid=space(axes=axes, places=places)))
+    assert found.spans.tolist() == [0.0, 2.0, 0.0, 0.0]
+    assert found.low.tolist() == [-np.inf, 3 - 20, -np.inf, -2.0]
+    assert found.high.tolist() == [np.inf, 5 + 20, np.inf, 6.0]
+    assert found.at == {"a": 7.0, "b": 8.0}
+
+
+# ---------------------------------------------------------------- problems of cycles, columns
+
+
+def cycling(period, count=1, **more):
+    """Return a problem of cycles over b of two parameters, of two states."""
+    system = bare(type("Own", (ex.HybridSystem,), {"constraints": (), "drive": None}), name="m", parameters={"a": 1, "b": 2}, time_unit="s")  # fmt: skip
+    object.__setattr__(system, "symbols", lambda state: {"a": sp.Symbol("a"), "b": sp.Symbol("b")})
+    one = bare(cycles.Cycles, system=system, parameter="b", rho=np.array([3.0, 5.0]), place=1, count=count, n=2, **more)  # fmt: skip
+    one.period, one._by_p = one._formulas(period)
+    return one
+
+
+@for_each("count", [1, 3])
+def test_the_period_of_a_forced_cycle_is_that_of_its_parameters(monkeypatch, count):
+    """T = count (a + b^2), which moves by 2 count b; without a formula it is unknown."""
+    monkeypatch.setattr(cycles, "check_period", lambda *given: None)
+    one = cycling("a + b**2", count)
+    assert one.first(cycles.Shot(np.array([7.0, 8.0]), 9.0)).tolist() == [7.0, 8.0, 5.0]
+    x, T = one._split(np.array([7.0, 8.0, 2.0]))
+    assert (x.tolist(), T, one.rho.tolist()) == ([7.0, 8.0], count * 7.0, [3.0, 2.0])
+    assert one._of_rho(one._by_p) == count * 4.0
+    assert not one.autonomous
+    free = cycling(None, count)
+    assert (free.autonomous, free._by_p) == (True, None)
+    assert free.first(cycles.Shot(np.array([7.0, 8.0]), 9.0)).tolist() == [7.0, 8.0, 9.0, 5.0]
+    x, T = free._split(np.array([7.0, 8.0, 6.0, 2.0]))
+    assert (x.tolist(), T, free.rho[1]) == ([7.0, 8.0], 6.0, 2.0)
+    assert free.state(np.array([7.0, 8.0, 6.0, 2.0])).tolist() == [7.0, 8.0]
+    for T in (0.0, -1.0):
+        with pytest.raises(BadValue, match="is not positive"):
+            free._split(np.array([7.0, 8.0, T, 2.0]))
+    names = {"hit wall": ("grazing", "wall"), "miss a b": ("grazing", "a b"), "spacing": ("corner", ""), "phase": ("phase", ""), "edge": ("grazing", "")}  # fmt: skip
+    assert {key: one.at_margin(key) for key in names} == names
+
+
+@for_each(("mode", "to", "agrees", "why"), [
+    (0, ["b", "a"], True, None), (0, [], True, None), (0, ["a", "b"], True, "ends in another mode, 'b'"), (-1, ["b"], True, None), (0, [], False, "Other contacts of 'm' are held"),
+])  # fmt: skip
+def test_a_cycle_ends_in_the_mode_of_its_begin(mode, to, agrees, why):
+    held = space(agrees=lambda run: agrees)
+    one = cycling(None, mode=mode, held=held)
+    type(one.system).modes = [space(name="a"), space(name="b")]
+    run = space(located=[space(to=name) for name in to])
+    if why is None:
+        one._check_begin(run)
+    else:
+        with pytest.raises(BadValue, match=why):
+            one._check_begin(run)
+
+
+@for_each(("multipliers", "stable"), [([0.9, -0.9], True), ([0.6 + 0.7j, 0.6 - 0.7j], True), ([0.5, -1.1], False), ([1.0, 0.0], False), ([], True)])  # fmt: skip
+def test_a_cycle_is_stable_if_its_multipliers_lie_in_the_unit_circle(multipliers, stable):
+    own = bare(cycles.Cycle, multipliers=np.array(multipliers))
+    assert bare(cycles.Cycles).stable(space(at=space(data=own))) == stable
+
+
+@for_each(("driven", "discrete", "phase", "t_end", "transient", "most"), [
+    (True, False, 0.0, 12.0, 7.0, 5), (True, False, 0.25, 14.0, 7.0, 5), (True, True, 0.0, 12.0, 8.0, 5), (False, False, 0.0, 12.0, 6.0, 10),
+])  # fmt: skip
+def test_columns_take_whole_returns_and_leave_the_first_ones_out(driven, discrete, phase, t_end, transient, most):  # fmt: skip
+    """Of returns of 2 s each: six, of which three settle. At events twice the room is taken."""
+    returns = space(driven=driven, section=Section(period=2.0, phase=phase), span=lambda count: 2.0 * count)  # fmt: skip
+    base = asking.Question(
+        space(discrete=discrete, symbols=lambda state: {}), None, (), None, 9.0, 0.0
+    )
+    one = bare(sharpening.Sharpening, returns=returns, system=base.system, question=base)
+    found = one.asking(6, 3, 5)
+    assert (found.t_end, found.transient, found.section.most) == (t_end, transient, most)
+
+
+@for_each("own", [True, False])
+def test_a_column_settles_from_a_start_that_is_given_or_its_own(monkeypatch, own):
+    asked, codes = [], [0, 4]
+
+    @dataclasses.dataclass
+    class Settle:
+        axes: object
+
+        def run(self, first, last, begin):
+            asked.append((self.axes, first, last, begin))
+            return space(code=[codes.pop(0)], end=np.array([[7.0, 8.0]]), mode=np.array([3]), t=[0.5])  # fmt: skip
+
+    monkeypatch.setattr(sharpening.Axes, "of", lambda system, over: over)
+    one = bare(sharpening.Sharpening, system=space(name="m"), by="b", begin="usual", settle=Settle(None))  # fmt: skip
+    x, mode = one.settled(2.5, "given" if own else None)
+    assert (x.tolist(), mode) == ([7.0, 8.0], 3)
+    assert asked == [({"b": [2.5]}, 0, 1, "given" if own else "usual")]
+    with pytest.raises(BadValue, match="At b = 2.5 the run of 'm' ends at t = 0.5 before"):
+        one.settled(2.5)
+
+
+def test_a_span_of_returns_is_that_of_the_parameter():
+    system = space(parameters=("a", "b"), symbols=lambda state: {"a": sp.Symbol("a"), "b": sp.Symbol("b")})  # fmt: skip
+    one = bare(sharpening.Sharpening, question=space(rho=(3.0, 5.0)), system=system, by="b", returns=space(each="a + 2*b"))  # fmt: skip
+    assert one.span(7.0, 4) == 4 * 17.0
