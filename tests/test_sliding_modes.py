@@ -168,12 +168,16 @@ def test_fields_and_multipliers_have_the_slopes_of_their_difference_quotients(se
         return system.affine(system.f, y, system.multipliers(y))
 
     slopes = system.quotient(system.multipliers)
-    scratch = system.scratch()
-    active.solve(system.words, 0, scratch)
-    scratch.moved[:] = 7.0
-    active.derive(system.words, 0, scratch)
     near = {"rtol": 1e-5, "atol": 1e-5 * (1 + np.nanmax(abs(slopes), initial=0.0))}
-    np.testing.assert_allclose(scratch.moved, slopes, **near)
+    root = system.words[active.MODES]
+    for number, others in ((0, (1, 1, 1)), (2, (0, 0, 0)), (2, (1, 1, 1))):
+        system.mode(number - 1 if number else 1, 0, others)  # of the neighbour it takes nothing
+        system.mode(number, root, system.signs)
+        scratch = system.scratch()
+        active.solve(system.words, number, scratch)
+        scratch.moved[:] = 7.0
+        active.derive(system.words, number, scratch)
+        np.testing.assert_allclose(scratch.moved, slopes, **near)
     np.testing.assert_allclose(system.evaluate(modes.FIELD)[:X], field(system.y), rtol=1e-10)
     assert (system.evaluate(modes.FIELD)[X:] == 99).all()
     got, by_y = system.evaluate(modes.FIELD_TLM), system.quotient(field)
