@@ -258,7 +258,7 @@ def test_polishing_keeps_impulses_in_their_cones(monkeypatch, mode, change, told
     put(monkeypatch, proximal.polish, stiffen=lambda *_: None, include=lambda *_: 0, renew=lambda graph: None, along=lambda *_: 0.0,
         answer=lambda *_: left.pop(0))  # fmt: skip
     assert proximal.polish(g, path) == SUCCESS  # a step that halves nothing is the last
-    assert P == pytest.approx(told)
+    assert pytest.approx(told) == P
     assert proximal.polish(g, path) == LCP_ITERATIONS
     monkeypatch.setitem(proximal.polish.__globals__, "include", lambda *_: -1)
     assert proximal.polish(g, path) == LCP_ITERATIONS
