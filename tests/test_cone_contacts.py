@@ -476,3 +476,14 @@ def test_newtons_method_is_tried_the_rarer_the_more_sweeps_have_not_sufficed():
         assert cone.gauss_seidel(case.cones, 1e-3, 31) == LCP_ITERATIONS
     finally:
         space.update(real)
+
+
+def test_a_contact_that_nothing_moves_has_its_own_block():
+    case = Case(0)
+    case.contacts.D[:] = 0.0
+    blocks.gather(case.contacts, case.cones)
+    graph, k = case.work.graph, np.arange(case.m)
+    assert graph[blocks.LOW, : case.m].tolist() == k.tolist()
+    assert graph[blocks.HIGH, : case.m].tolist() == (k + 1).tolist()
+    assert graph[blocks.AT, : case.m].tolist() == k.tolist()
+    assert (case.cones.B[: 9 * case.m] == 0.0).all()

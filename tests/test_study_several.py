@@ -212,6 +212,11 @@ def test_a_guard_that_turns_at_a_sample_is_seen_once():
     one = bare(near_misses.NearMisses, states=("x",), guards=[guard])
     (miss,) = one._between(run, 0.0, 201.0, -1)
     assert (miss.t, miss.value) == (50.0, 1.0)
+    asked = []
+    run.march.sample = lambda t, **_: asked.append(t) or (np.zeros((len(t), 1)), np.zeros((len(t), 1)), None)  # fmt: skip
+    one._between(run, 2.0, 8.0, -1)
+    places = np.arange(1, near_misses._PER_SEGMENT + 1) / (near_misses._PER_SEGMENT + 1)
+    assert asked[0] == pytest.approx(2.0 + 6.0 * places)  # inside, without its ends
 
 
 # ---------------------------------------------------------------- held starts
