@@ -9,7 +9,7 @@ from plain import put, space
 from test_drawn_views import same
 
 from explorer.views.contact_laws import contact_law_plot, doing, friction_law_plot
-from explorer.views.drawing import decimate
+from explorer.views.drawing import decimate, one_sided
 from explorer.views.drawing.orbit_colours import by_exponent
 from explorer.views.drawing.picture import COLOURS, OFF, extent, prose
 from explorer.views.gradient import _float, _head, cost_plot
@@ -283,3 +283,34 @@ def test_residuals_of_steps_are_on_a_logarithmic_axis(laws):
 def test_a_sentence_has_its_symbols_in_mathematical_notation():
     assert prose("u1 = 1; x_2 < 0") == "u<sub>1</sub> = 1; x<sub>2</sub> &lt; 0"
     assert prose("3 m/s^2 of CBF1") == "3 m/s² of CBF1"
+
+
+@for_each(("rows", "uneven", "filled", "dense"), [
+    (100, 1.0, False, True), (90, 1.0, False, True), (89, 1.0, False, False), (150, 1.0, False, True), (151, 1.0, False, False), (100, 1.29, False, True), (100, 1.31, False, False),
+    (100, 1.0, True, False),
+])  # fmt: skip
+def test_a_run_is_drawn_by_its_own_rows_if_they_are_as_many_and_as_even(rows, uneven, filled, dense):  # fmt: skip
+    """As a grid of 100: from 90 to 150 rows, and none is 1.3 times as far from the next one."""
+    steps = np.ones(rows - 1)
+    steps[3] = uneven
+    run = space(t=np.append(0.0, np.cumsum(steps)), **({"_fill": None} if filled else {}))
+    assert one_sided._dense(run, np.arange(100.0)) == dense
+
+
+@for_each(("times", "window", "most", "told"), [
+    ([0.0, 1.0, 2.0, 9.0], (1.0, 5.0), 9, [1, 2]), ([0.0, 0.4, 0.5, 1.0, 1.6], (0.0, 2.0), 2, [0, 2, 3, 4]), ([1.0], (2.0, 3.0), 9, []), ([0.0, 2.0], (0.0, 2.0), 1, [0, 1]),
+])  # fmt: skip
+def test_events_are_told_apart_in_a_window(times, window, most, told):
+    """Each at least half of a part of it behind the one before."""
+    assert one_sided.apart(np.array(times), window, most) == told
+
+
+def test_arcs_between_events_get_places_of_their_own_if_they_are_short():
+    """Three in each of them that can be seen and is shorter than four of the equal steps."""
+    times, points = np.array([1.0, 1.2, 1.2001, 5.0]), 41
+    found = one_sided.arcs(times, (0.0, 10.0), points)
+    even = np.linspace(0, 10, points)
+    assert found == pytest.approx(np.sort([*even, 1.05, 1.1, 1.15]))
+    assert (np.diff(found) > 0).all()
+    begin, end = one_sided._long(times, (0.5, 4.0))
+    assert sorted(zip(begin.tolist(), end.tolist(), strict=True)) == [(0.5, 1.0), (1.0, 1.2), (1.2001, 4.0)]  # fmt: skip

@@ -793,3 +793,69 @@ def test_a_span_of_returns_is_that_of_the_parameter():
     system = space(parameters=("a", "b"), symbols=lambda state: {"a": sp.Symbol("a"), "b": sp.Symbol("b")})  # fmt: skip
     one = bare(sharpening.Sharpening, question=space(rho=(3.0, 5.0)), system=system, by="b", returns=space(each="a + 2*b"))  # fmt: skip
     assert one.span(7.0, 4) == 4 * 17.0
+
+
+class Pieces:
+    """What is known of the pieces of a run between its events, and which are clear."""
+
+    def __init__(self, pieces, clear):
+        self.pieces, self.free = pieces, clear
+
+    def segments(self, run, mode):
+        return [*self.pieces]
+
+    def clear(self, run, t, mode):
+        return (t, mode) in self.free
+
+
+@for_each(("pieces", "clear", "told"), [
+    ([(0.0, 1.0, 4), (1.0, 3.0, 5), (3.0, 3.5, 6)], {(0.5, 4), (2.0, 5)}, (2.0, 5)), ([(0.0, 1.0, 4), (1.0, 3.0, 5), (3.0, 3.5, 6)], {(0.5, 4), (3.25, 6)}, (0.5, 4)),
+    ([(0.0, 1.0, 4), (1.0, 3.0, 5)], set(), (2.0, 5)),
+])  # fmt: skip
+def test_a_cycle_begins_anew_in_the_middle_of_its_longest_clear_piece(pieces, clear, told):
+    """With its derivatives there; on a surface if there is no other place."""
+    sample = lambda t, slopes: (np.array([[10 * t[0], 20 * t[0], 9.0]]), None, None)  # noqa: E731
+    slopes = lambda t: np.full((1, 3, 4), t[0])  # noqa: E731
+    run = space(march=space(sample=sample, slopes_at=slopes, wrt=(1, 2), t_last=3.5))
+    kind = type("Turning", (cycles.Cycles,), {"_holds": False})
+    one = bare(kind, n=2, misses=Pieces(pieces, clear))
+    shot, S = one.middle(run, 7)
+    assert (shot.x.tolist(), shot.T, shot.mode) == ([10 * told[0], 20 * told[0]], 3.5, told[1])
+    assert S.tolist() == np.full((2, 4), told[0]).tolist()
+    run.march.wrt = ()
+    assert one.middle(run, 7)[1].shape == (2, 0)
+    assert one.clear(run, 7) == bool(clear)
+    kind._holds = True
+    assert one.clear(run, 7)
+    one.misses.free = set()
+    assert one.clear(run, 7)
+
+
+@for_each(("observed", "told"), [
+    ([(0, 8.0, 4), (0, 3.0, 3), (0, 12.0, 3)], 2.0), ([(5, 8.0, 4), (0, 3.0, 3), (0, 9.0, 0)], 1.0), ([(0, 8.0, 4), (0, 3.0, 3), (5, 9.0, 3)], 1.5), ([(5, 8.0, 4), (0, 3.0, 0), (6, 9.0, 3)], None),
+])  # fmt: skip
+def test_a_return_to_an_event_lasts_as_long_as_those_of_three_runs(observed, told):
+    """At both ends of the parameter and in its middle; the median of those that meet the event."""
+    asked = []
+
+    @dataclasses.dataclass
+    class Pilot:
+        section: object
+        axes: object = dataclasses.field(default_factory=lambda: space(axes=[space(values=np.zeros(9))]))  # fmt: skip
+        system: object = dataclasses.field(default_factory=lambda: space(name="m", t_end=99.0))
+
+        def run(self, first, last):
+            asked.append((self.section, first, last))
+            code, t, found = observed[len(asked) - 1]
+            return space(code=[code], t=[t], found=[found])
+
+    section = Section(event="stop")
+    if told is None:
+        with pytest.raises(BadValue, match="does not meet the section 'stop' up to t = 99"):
+            sharpening._returns(Pilot(None), section)
+    else:
+        found = sharpening._returns(Pilot(None), section)
+        assert (found.section, float(found.each), found.driven) == (section, told, False)
+    assert asked == [(section, 0, 1), (section, 4, 5), (section, 8, 9)]
+    driven = sharpening._returns(None, Section(period="2*a"))
+    assert (driven.each, driven.driven) == ("2*a", True)
