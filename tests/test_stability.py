@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import itertools
 from fractions import Fraction
 
@@ -180,6 +181,16 @@ def test_leading_terms_are_the_closed_forms(beta, gamma):
         assert (period.coefficient, period.power) == (factor, 2)
     else:
         assert period.power > 2
+
+
+def test_steps_of_a_stability_study_lie_in_a_range():
+    """From 1 / _LARGEST up to _LARGEST, both of them too."""
+    module = importlib.import_module("explorer.study.stability")
+    most = module._LARGEST
+    assert stability("central difference", 0.0, [1 / most, most]).omega_h.tolist() == [1 / most, most]  # fmt: skip
+    for wrong in ([0.99 / most], [1.01 * most], [], [[1.0]], [-1.0]):
+        with pytest.raises(ex.BadValue, match="omega_h must be a sequence of numbers from"):
+            stability("central difference", 0.0, wrong)
 
 
 @for_each("numbers", [

@@ -28,6 +28,7 @@ from explorer.study import one_by_one as single
 from explorer.study import question as asking
 from explorer.study import search_attractors as search
 from explorer.study import switched_cycle as switched
+from explorer.study.attractors import _drawn
 from explorer.study.curve_problems import Curve
 from explorer.study.section import Section
 
@@ -859,3 +860,31 @@ def test_a_return_to_an_event_lasts_as_long_as_those_of_three_runs(observed, tol
     assert asked == [(section, 0, 1), (section, 4, 5), (section, 8, 9)]
     driven = sharpening._returns(None, Section(period="2*a"))
     assert (driven.each, driven.driven) == ("2*a", True)
+
+
+@for_each(("x", "branch", "told"), [
+    ((5.0, 0.25), 0, (0.25, [0.0, 1.0])), ((0.5, 9.0), 0, (0.5, [1.0, 0.0])), ((-3.0, 9.0), 1, (1.0, [1.0, 0.0])), ((-0.5, 9.0), 1, (0.5, [-1.0, 0.0])),
+    ((-9.0, -1.0), 1, (-5.0, [1.0, 0.0])), ((1.0, -2.0), 1, (2.0, [0.0, -1.0])),
+])  # fmt: skip
+def test_a_border_of_a_branch_is_its_own_or_that_of_one_before_it(x, branch, told):
+    """The first holds where x > 0 and y > 0; the second, behind it, where x + 4 > 0."""
+
+    def borders(inp):
+        assert (inp[0], inp[3]) == (0.0, 7.0)
+        _, x, y, _ = inp
+        return np.array([x, y, x + 4, 1, 0, 0, 1, 1, 0], float)
+
+    compiled = space(borders=type("Native", (), {"size": 9, "__call__": lambda self, inp: borders(inp)})(), n_x=2,
+                     input=lambda rho: np.array([0.0, 0.0, 0.0, *rho]), system=space(branches=[space(when=[1, 1]), space(when=[1])]))  # fmt: skip
+    best, gradient = map_cycles._margin(compiled, np.array(x), np.array([7.0]), branch)
+    assert (best, gradient.tolist()) == told
+    values, slopes = map_cycles._conditions(compiled, np.array(x), np.array([7.0]))
+    assert [v.tolist() for v in values] == [[*x], [x[0] + 4]]
+    assert [v.tolist() for v in slopes] == [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0]]]
+    if best > 0:
+        assert map_cycles._branch_of(compiled, np.array(x), np.array([7.0])) == branch
+
+
+@for_each(("over", "told"), [({"q0.x": (0, 1)}, True), ({}, True), ({3: (0, 1)}, False), ({"a": 1, 3: 2}, False), ([("a", 1)], False), (["a"], False)])  # fmt: skip
+def test_starts_are_drawn_by_their_names(over, told):
+    assert _drawn(over) == told
