@@ -91,6 +91,13 @@ def test_every_way_finds_the_solution(seed):
             np.testing.assert_allclose(c.P, exact, atol=1e-9)
             assert lines.residual(c) <= 1e-9
             case.law()
+            for k, t in enumerate(c.place):  # what each does is what its impulses say
+                what = c.mode[c.act[k]]
+                assert (what == OPEN) == (c.P[k] == 0.0)
+                if t >= 0 and what in (1, -1):
+                    assert c.P[t] == pytest.approx(-what * c.mu[k] * c.P[k], abs=1e-9)
+                elif t >= 0 and what == STICK:
+                    assert abs(c.P[t]) < c.mu[k] * c.P[k]
 
 
 @for_each("seed", range(24))
