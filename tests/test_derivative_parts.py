@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from types import SimpleNamespace
 
 import numpy as np
@@ -331,3 +332,84 @@ def test_a_replayed_law_of_velocities_names_some_and_keeps_others(constraints, d
     assert found[5] == pytest.approx(2 * y[5] + 0.1)
     assert np.isclose(found[[4, 6, 7]], y[[4, 6, 7]], rtol=1e-9).sum() == 3 - depends
     assert found[[0, 1, 2, 3, 8]].tolist() == y[[0, 1, 2, 3, 8]].tolist()
+
+
+# ---------------------------------------------------------------- a gradient by complex steps
+
+
+def complex_question(monkeypatch, which=None, part=1.0, code=0, wrong=0.0):
+    """Return a question of a run whose state is x = a t + 2 b, its event at t = 1 + 3 a, its cost 5 x_end."""
+    eps, a, b = complex_step.EPS, 0.5, 0.25
+    rows = {
+        0: (1.0 - 3.0 * 7.0, 1.0 - 3.0 * 9.0),
+        1: (2.0, 2.0),
+    }  # moved less the motion of the event
+    salts = [space(S_minus=np.array([[rows[j][0] for j in (0, 1)]]), S_plus=np.array([[rows[j][1] + wrong * j for j in (0, 1)]]))]  # fmt: skip
+    march = space(accumulation=lambda k: ((k, part),), part=lambda name: {"f_minus": np.array([[7.0]]), "f_plus": np.array([[9.0]])}[name])  # fmt: skip
+
+    @dataclasses.dataclass
+    class Direct:
+        solution: object
+        cost_gradient: np.ndarray
+        residuals: dict
+        method: str = "direct"
+
+        def saltation(self, k):
+            return salts[k]
+
+    direct = Direct(space(march=march), np.array([5.0 * 1.0 * 4.0, 10.0]), {"duality": 7.0})
+    asked = []
+
+    class Replay:
+        def __init__(self, question, solution):
+            assert solution is direct.solution
+            self.rho = None
+
+        def go(self, rhos, y0, last):
+            asked.append((rhos.tolist(), y0.tolist(), last))
+            self.rho = rhos[0]
+            p, q = rhos[0]
+            hit = 1 + 3 * p
+            sides = [[p * 1.0 + 2 * q + y0[:1], p * 1.0 + 2 * q + y0[:1]]]
+            return sides, [hit], np.array([4.0 * p + 2 * q, 0.0]), 4.0
+
+    monkeypatch.setattr(complex_step, "solve", lambda question: direct)
+    monkeypatch.setattr(complex_step, "_Replay", Replay)
+    monkeypatch.setattr(complex_step, "_perturbed", lambda question, j: np.array([[a + 1j * eps * (j == 0), b + 1j * eps * (j == 1)]]))  # fmt: skip
+    monkeypatch.setattr(complex_step, "_terminal", lambda question, t, x, rho: 5 * x[0])
+    question = space(marches=lambda words: space(tableau=space(code=code)), last_place=lambda solution: which, cost=space(flow=space(n_x=1)),
+                     wrt=("a", "b"), seeds=lambda: np.zeros((1, 2)), start=lambda: (np.array([0.0]), None))  # fmt: skip
+    return question, asked
+
+
+def test_a_gradient_is_that_of_runs_with_a_small_imaginary_part(monkeypatch):
+    """And so are the limits at its events, beside those of the direct method."""
+    question, asked = complex_question(monkeypatch)
+    found = complex_step.solve_complex(question)
+    assert found.method == "complex_step"
+    assert found.cost_gradient == pytest.approx([20.0, 10.0])
+    assert found.residuals == {"duality": 7.0, "direct": pytest.approx(0.0, abs=1e-12)}
+    assert [last for *_, last in asked] == [None, None]
+    assert [y0 for _, y0, _ in asked] == [[0j, 0j]] * 2
+    question, _ = complex_question(monkeypatch, which=0, wrong=0.3)
+    assert complex_step.solve_complex(question).residuals["direct"] == pytest.approx(0.3 / 3.3)
+
+
+@for_each(("given", "why"), [({"code": 2}, "needs explicit Runge-Kutta steps"), ({"which": 3, "part": 0.5}, "infinitely many precede"), ({"code": 1}, None), ({"which": 3}, None)])  # fmt: skip
+def test_complex_steps_need_explicit_steps_and_finitely_many_events(monkeypatch, given, why):
+    question, asked = complex_question(monkeypatch, **given)
+    if why is None:
+        complex_step.solve_complex(question)
+        assert asked[0][2] == given.get("which")
+        return
+    with pytest.raises(NotApplicable, match=why):
+        complex_step.solve_complex(question)
+
+
+@for_each("angle", [0.3, 2.0, -2.5, -0.7])
+def test_an_angle_of_complex_numbers_turns_with_their_imaginary_parts(angle):
+    x, y, h = 2 * np.cos(angle), 2 * np.sin(angle), 1e-6
+    for dx, dy in ((1.0, 0.0), (0.0, 1.0), (0.6, -0.8)):
+        z = complex_step._angle(y + 1j * dy, x + 1j * dx)
+        moved = [np.arctan2(y + s * h * dy, x + s * h * dx) for s in (-1, 1)]
+        assert z == pytest.approx(complex(angle, (moved[1] - moved[0]) / (2 * h)), rel=1e-6)
