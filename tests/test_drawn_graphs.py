@@ -9,7 +9,7 @@ from plain import put, space
 from test_drawn_views import same
 
 from explorer.views.contact_laws import contact_law_plot, doing, friction_law_plot
-from explorer.views.drawing import decimate, one_sided
+from explorer.views.drawing import branches, decimate, one_sided, polyline
 from explorer.views.drawing.orbit_colours import by_exponent
 from explorer.views.drawing.picture import COLOURS, OFF, extent, prose
 from explorer.views.gradient import _float, _head, cost_plot
@@ -314,3 +314,64 @@ def test_arcs_between_events_get_places_of_their_own_if_they_are_short():
     assert (np.diff(found) > 0).all()
     begin, end = one_sided._long(times, (0.5, 4.0))
     assert sorted(zip(begin.tolist(), end.tolist(), strict=True)) == [(0.5, 1.0), (1.0, 1.2), (1.2001, 4.0)]  # fmt: skip
+
+
+# ---------------------------------------------------------------- axes and columns
+
+
+@for_each(("since", "end", "told"), [(3.21, 10.0, 3.5), (3.5, 10.0, 3.5), (0.012, 0.05, 0.015), (123.0, 456.0, 150.0), (9.9, 10.0, 9.9), (9.961, 10.0, 9.965), (5.0, 5.0, 5.0), (-2.6, 0.0, -2.5)])  # fmt: skip
+def test_a_round_time_is_a_little_later(since, end, told):
+    """The next one of five of the largest power of ten within what is left; never behind the end."""
+    found = polyline._round(since, end)
+    assert found == pytest.approx(told, abs=1e-9)
+    assert since - 1e-9 <= found <= end
+
+
+@for_each(("ends", "window", "factors"), [((0.0, 10.0), (0.0, 10.0), (1.0, 1.0)), ((-100.0, 10.0), (0.0, 10.0), (0.03, 1.0)), ((0.0, 60.0), (0.0, 10.0), (1.0, 0.06)), ((-3.0, 13.0), (0.0, 10.0), (1.0, 1.0)), ((-6.0, 16.0), (0.0, 10.0), (0.5, 0.5))])  # fmt: skip
+def test_what_lies_outside_a_window_is_pressed_together(ends, window, factors):
+    """Into three tenths of its length on each side, as far as it needs more; and back to its values."""
+    axis = polyline.Axis(*window, 200.0)
+    assert axis._pressed(*ends) == pytest.approx(factors)
+    values = np.array([ends[0], *window, 5.0, ends[1]])
+    found = axis.pixels(values.copy(), ends)
+    under, over = factors
+    wanted = [20 * v * under if v < 0 else 200 + 20 * (v - 10) * over if v > 10 else 20 * v for v in values]  # fmt: skip
+    assert found == pytest.approx(wanted)
+    assert found.min() >= -60 - 1e-9
+    assert found.max() <= 260 + 1e-9
+    assert axis.values(found, ends) == pytest.approx(values)
+
+
+@for_each(("over_time", "many", "log", "columns"), [(True, True, False, True), (False, True, False, False), (True, False, False, False), (True, True, True, False)])  # fmt: skip
+def test_many_rows_from_left_to_right_are_divided_by_columns_of_pixels(over_time, many, log, columns):  # fmt: skip
+    """Curves over the same x share them."""
+    size = 20.0
+    x = np.linspace(1.0, 3.0, int(polyline._ROWS * size) + many)
+    box = polyline.Box(polyline.Axis(0.0, 4.0, size, log), polyline.Axis(0, 1, 9.0), over_time)
+    shared = polyline.Shared()
+    found = polyline._across(x, box, shared)
+    assert polyline._across(x, box, shared) is found
+    assert polyline._across(x.copy(), box, shared) is not found
+    assert found.x is x
+    assert (len(found.starts) > 0) == columns
+    if not columns:
+        assert found.px == pytest.approx(box.x.pixels(x))
+        return
+    assert len(found.px) == 0
+    px = np.floor(5 * x + 1e-12)  # 5 px for 1
+    parts = np.split(px, found.starts[1:-1])
+    assert (found.starts[0], found.starts[-1]) == (0, len(x))
+    assert [np.unique(part).tolist() for part in parts] == [[k] for k in range(5, 15)] + [[15.0]] * (len(parts) - 10)  # fmt: skip
+
+
+@for_each(("kind", "values", "told"), [("cycles", [0.5, 0.9, 1.0, 1.2, 1.5], [1, 1, 0, 0]), ("equilibria", [-1.0, -0.5, 0.0, 0.5, 1.0], [1, 1, 0, 0])])  # fmt: skip
+def test_a_line_is_solid_up_to_the_bound_of_stability(monkeypatch, kind, values, told):
+    """A point at the bound belongs to both sides; where a piece ends there is no line."""
+    values = np.array(values)
+    monkeypatch.setattr(branches, "growth", lambda branch: values)
+    one = space(kind=kind, stable=values < (1 if kind == "cycles" else 0), piece=np.zeros(5, int))
+    assert branches._solid(one).tolist() == told
+    assert [(part.start, part.stop, solid) for part, solid in branches.runs(one)] == [(0, 3, True), (2, 5, False)]  # fmt: skip
+    one.piece = np.array([0, 0, 1, 1, 1])
+    assert branches._solid(one).tolist() == [1, -1, 0, 0]
+    assert [(part.start, part.stop, solid) for part, solid in branches.runs(one)] == [(0, 2, True), (2, 5, False)]  # fmt: skip
