@@ -888,3 +888,63 @@ def test_a_border_of_a_branch_is_its_own_or_that_of_one_before_it(x, branch, tol
 @for_each(("over", "told"), [({"q0.x": (0, 1)}, True), ({}, True), ({3: (0, 1)}, False), ({"a": 1, 3: 2}, False), ([("a", 1)], False), (["a"], False)])  # fmt: skip
 def test_starts_are_drawn_by_their_names(over, told):
     assert _drawn(over) == told
+
+
+# ---------------------------------------------------------------- searches
+
+
+@for_each(("fast", "every", "told"), [(True, 2, (32, 63)), (False, 2, (8, 15)), (True, 3, (32, 47)), (True, 1, (0, 64))])  # fmt: skip
+def test_neighbours_inside_obstacles_are_left_out(monkeypatch, fast, every, told):
+    """Every second start or each lies inside one: twice as many are tried as are wanted."""
+    asked = []
+
+    @dataclasses.dataclass
+    class Runs:
+        t_end: object
+        scheme: object = dataclasses.field(default_factory=lambda: space(ensemble=lambda system: object() if fast else None))  # fmt: skip
+        system: object = None
+
+        def run(self, first, last, begin):
+            asked.append(begin)
+            refused = len(asked) % every == 0
+            return space(code=[-1 if refused else 0], points=np.zeros((1, 9, 2)), found=[9], end=np.zeros((1, 2)), mode=[0])  # fmt: skip
+
+    settings = space(t_end="9", part=lambda of: f"9 / {of}")
+    one = bare(search.Search, settings=settings, scale=np.array([2.0, 4.0]), _random=np.random.default_rng(0))  # fmt: skip
+    found = space(period=0, points=np.zeros((12, 2)))
+    end = np.array([1.0, 1.0])
+    back, of = one._neighbours(Runs("9"), found, 0.25, end, 3)
+    assert (back, of, len(asked)) == (told[0], *told)
+    for x, mode in asked:  # three radii off a set without a period
+        assert np.linalg.norm((x - end) / one.scale) == pytest.approx(0.75)
+        assert mode == 3
+
+
+def test_radii_are_smaller_where_attractors_are_close():
+    """Each at most 0.4 of the distance to the next one, so that no two catch the same."""
+    one = bare(search.Search, scale=np.ones(1))
+    several = tuple(space(points=np.array([[x]]), radius=r) for x, r in ((0.0, 0.3), (1.0, 0.5), (9.0, 0.7)))  # fmt: skip
+    assert one._radii(several) == pytest.approx([0.3, 0.4, 0.7])
+    assert one._radii(several[:1]) == pytest.approx([0.3])
+
+
+@for_each(
+    ("t", "ended"),
+    [(10.0, False), (10 * (1 - 0.5e-9), False), (10 * (1 - 2e-9), True), (3.0, True)],
+)
+def test_a_run_has_ended_before_its_time_at_a_terminal_event(t, ended):
+    question = space(members=lambda first, last: space(t_end=[10.0 if (first, last) == (1, 2) else 99.0]))  # fmt: skip
+    assert bare(search.Search)._ended(question, 1, space(t=[99.0, t])) == ended
+
+
+def test_a_scale_is_the_spread_of_points_inside_the_box():
+    """From their 2 % up to their 98 %; no less than the starts, and one where nothing spreads."""
+    x = np.linspace(0.0, 1.0, 101)
+    points = np.stack([np.stack([x, 0 * x + 5, 3 * x, 0 * x], axis=1), np.full((101, 4), 1e6)])
+    one = bare(search.Search, low=np.array([-9.0, -9, -9, -9]), high=np.full(4, 9.0), spans=np.array([0.0, 0.0, 5.0, 0.0]))  # fmt: skip
+    seen = space(points=points, code=np.array([0, 0]))
+    assert one._spread(seen) == pytest.approx([0.96, 5.0, 5.0, 5.0])
+    one.high = np.full(4, -9.5)
+    assert one._spread(seen).tolist() == [1.0] * 4
+    seen.code[:], one.high = 1, np.full(4, 9.0)
+    assert one._spread(seen).tolist() == [1.0] * 4
