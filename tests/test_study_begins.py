@@ -17,6 +17,7 @@ from explorer.errors import BadValue, StepFailed
 from explorer.runs.members import APART, Asked, Members, Observed
 from explorer.study import (
     basin_map,
+    curve_problems,
     cycles,
     held_cycles,
     map_cycles,
@@ -948,3 +949,38 @@ def test_a_scale_is_the_spread_of_points_inside_the_box():
     assert one._spread(seen).tolist() == [1.0] * 4
     seen.code[:], one.high = 1, np.full(4, 9.0)
     assert one._spread(seen).tolist() == [1.0] * 4
+
+
+@for_each(("margin", "missing", "other", "told"), [
+    (False, (), (), (1, -1)), (True, (), (), (1, 0)), (True, (1,), (), (-1, 0)), (True, (), (1,), (-1, 0)), (True, (1, -1), (), None), (True, (), (1, -1), None),
+])  # fmt: skip
+def test_a_slope_is_taken_where_the_same_events_happen(margin, missing, other, told):
+    """On both sides of a test function; of a margin on that side where it grows, if it is one."""
+    step, scale, slope = curve_problems._STEP, np.array([2.0, 5.0]), 3.0
+    u = np.array([1.0, 4.0])
+
+    def at(place):
+        side = round((place - u)[1] / (step * scale[1]))
+        if side in missing:
+            raise BadValue("none")
+        return space(sequence=("b" if side in other else "a",), side=side), slope * side * step * scale[1]  # fmt: skip
+
+    kind = type("Own", (Curve,), {"_at": staticmethod(at), "scale": scale, "margin": margin})
+    one, here = bare(kind), space(sequence=("a",), side=0)
+    if told is None:
+        with pytest.raises(BadValue, match="none with the same events"):
+            one._beside(u, here, 0.0, 1)
+        return
+    (a, more), (b, less), width = one._beside(u, here, 0.0, 1)
+    assert (a.side, b.side) == told
+    assert (more - less) / width == pytest.approx(slope)
+
+
+@for_each(("grows", "side"), [(3.0, 1), (-3.0, -1)])
+def test_a_margin_is_differentiated_towards_where_it_grows(grows, side):
+    asked = []
+    own = {"_at": lambda self, u: asked.append(u[0]) or (space(sequence=()), grows * u[0]), "scale": np.ones(1), "margin": True}  # fmt: skip
+    (_, more), (_, less), width = bare(type("Own", (Curve,), own))._beside(np.zeros(1), space(sequence=()), 0.0, 0)  # fmt: skip
+    assert np.sign(width) == side
+    assert (more - less) / width == pytest.approx(grows)
+    assert len(asked) == (1 if side == 1 else 2)
