@@ -984,3 +984,65 @@ def test_a_margin_is_differentiated_towards_where_it_grows(grows, side):
     assert np.sign(width) == side
     assert (more - less) / width == pytest.approx(grows)
     assert len(asked) == (1 if side == 1 else 2)
+
+
+@for_each(("jump", "levels"), [(0.5, [1e-4]), (5.0, [1e-4, 1e-3, 10.0**-3.5, 1e-4]), (100.0, None)])
+def test_a_level_that_is_too_far_is_reached_by_smaller_steps(monkeypatch, jump, levels):
+    """From 1e-2 to 1e-4: the geometric mean is tried where Newton's method does not get there."""
+    asked = []
+    one = bare(Curve, level=9.0)
+
+    def correct(problem, w, plane, tol):
+        asked.append((one.level, w))
+        reached = w if isinstance(w, float) else 1e-2
+        near = reached / one.level <= 10.5 if jump > 1 else True
+        if jump > 50 or not near:
+            return None
+        return space(w=one.level), 3
+
+    monkeypatch.setattr(curve_problems, "correct", correct)
+    found = one._nearer(space(w="start"), "plane", 1e-9, 1e-2, 1e-4)
+    if levels is None:
+        assert found is None
+        assert len(asked) == curve_problems._HALVINGS
+        steps = [level for level, _ in asked]
+        assert all(1e-4 <= level < 1e-2 for level in steps)
+        assert steps == sorted(steps)
+        return
+    assert found.w == pytest.approx(1e-4)
+    if jump < 1:
+        assert [level for level, _ in asked] == pytest.approx(levels)
+    else:
+        assert [level for level, _ in asked] == pytest.approx([1e-4, 1e-3, 1e-4])
+
+
+@for_each(
+    ("margin", "tangent"),
+    [(False, (1.0, 0.0, 0.0)), (True, (0.99, 0.1, 0.05)), (True, (0.6, 0.0, 0.8))],
+)
+def test_a_bifurcation_is_extrapolated_from_levels_that_come_near(margin, tangent):
+    """w = (2, 3, 5) + (7, 8, 0) s + (1, 0, 0) s^2 at the level s; what gets no nearer is left out."""
+    planes, tangent = [], np.array(tangent)
+
+    def w(level):
+        return np.array([2 + 7 * level + level**2, 3 + 8 * level, 5.0])
+
+    def nearer(self, node, plane, tol, before, level):
+        planes.append(plane.tolist())
+        assert node.level == before
+        return None if node.lost and level == curve_problems._FINER[-1] else space(w=w(level), level=level, lost=node.lost)  # fmt: skip
+
+    level = curve_problems._LEVEL
+    nodes = [space(w=w(level), level=level, lost=lost, tangent=tangent) for lost in (False, True, False)]  # fmt: skip
+    one = bare(type("Own", (Curve,), {"_nearer": nearer, "margin": margin, "scale": np.ones(3)}), level=9.0)  # fmt: skip
+    found, ends = one.finish(nodes, 1e-9)
+    if not margin:
+        assert found == nodes
+        assert ends.tolist() == [node.w.tolist() for node in nodes]
+        return
+    assert [node.level for node in found] == [curve_problems._FINER[-1]] * 2
+    np.testing.assert_allclose(ends, [[2.0, 3.0, 5.0]] * 2, rtol=1e-12)
+    assert one.level == level
+    flat = [0.0, 0.0, 1.0]
+    assert planes == [flat if tangent[-1] > 0.1 else tangent.tolist()] * len(planes)
+    assert one.finish([], 1e-9)[1].shape == (0, 3)
