@@ -306,8 +306,3 @@ def test_a_range_without_a_width_has_its_value_in_the_middle():
     drawn = still({"data": [trace], "layout": {"xaxis": {"range": [3, 3]}, "yaxis": {"range": [0, 1]}}})  # fmt: skip
     (path,) = re.findall(r'd="M(\d+),(\d+)[^"]*" stroke="#123456"', drawn)
     assert path[0] == "4100"
-
-
-# ---------------------------------------------------------------- stills
-
-# the plot of a still: x from 100 to 700 px, y from 330 up to 50

@@ -473,6 +473,13 @@ def fired(
     return fraction, watch[0], asked, many
 
 
+@for_each(("slope", "falls"), [(-0.25, 1), (0.0, 0), (0.25, 0)])
+def test_a_guard_that_falls_at_the_end_of_a_step_is_known_to(monkeypatch, slope, falls):
+    for sign in (1.0, -1.0):
+        fraction, watch, *_ = fired(monkeypatch, lambda s, f=sign: f * (1 + slope * s), sign=sign)
+        assert (fraction, watch.falling) == (2.0, falls)
+
+
 @for_each(
     ("zero", "sign", "shift"),
     itertools.product((0.03, 0.3, 0.55, 0.99, 1.5), (1.0, -1.0), (0.0, 0.2)),

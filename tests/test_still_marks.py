@@ -17,6 +17,7 @@ from explorer.views.drawing.still import still
 stills = importlib.import_module("explorer.views.drawing.still")
 
 
+# the plot of a still: x from 100 to 700 px, y from 330 up to 50
 PAPER = {"height": 400, "margin": {"l": 100, "r": 60, "t": 50, "b": 70}, "showlegend": False}
 
 
