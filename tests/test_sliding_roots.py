@@ -162,3 +162,18 @@ def test_a_box_is_cut_where_it_is_longest(m, seed):
     low = np.random.default_rng(seed).uniform(0, 1, m)
     high = low + np.random.default_rng(seed + 9).uniform(0, 1, m)
     assert many.widest(np.append(low, high), m) == np.argmax(high - low)
+
+
+@for_each("m", [2, 3])
+def test_equations_that_are_affine_become_distances_from_their_root(m):
+    """Multiplied by the inverse of their mean Jacobian: w - w* at every corner of the box."""
+    rng, bench = np.random.default_rng(m), many.bench(m)
+    A, root = rng.normal(size=(m, m)), rng.uniform(size=m)
+    corners = np.array([[corner >> a & 1 for a in range(m)] for corner in range(1 << m)], float)
+    bench.corners[:] = A @ (corners - root).T
+    low, wide = np.full(m, 0.25), np.arange(1, m + 1) / 8
+    assert many.excludes(bench, m, np.concatenate([low, low + wide])) in (0, 1)
+    at = low + wide * corners
+    bench.smaller[:] = A @ (at - root).T
+    many.at_most_one(bench, m)
+    np.testing.assert_allclose(bench.smaller, ((at - root) / wide).T, atol=1e-12)
