@@ -175,7 +175,11 @@ def test_directions_along_what_is_held_are_those_of_the_step(patterns):
         free.append(4 - np.linalg.matrix_rank(J[watched]) if held.any() else 4)
         slopes = held_start.slopes_of(one, (0.25,), steps.y[0, :4], held)
         np.testing.assert_allclose(slopes if held.any() else 0, J[watched] if held.any() else 0, rtol=1e-7, atol=1e-8)  # fmt: skip
+    steps.y, seen = steps.y + 0.1 * np.arange(count)[:, None], []
+    one.bundles[1] = lambda inp: seen.append(inp[1:5].copy()) or one.out(inp)
     found = held_start.directions_at_end(one.run)
+    for x in seen:
+        np.testing.assert_allclose(x, steps.y[-1, :4], atol=1e-4)
     if free[-1] == 4:
         assert found is None
     else:

@@ -75,7 +75,7 @@ def test_inertia_and_mass_are_told_full_and_as_a_band(seed):
         np.testing.assert_allclose(change, step.M @ (v - before), atol=1e-12)
         np.testing.assert_allclose(size, abs(step.M * before).sum(axis=1), atol=1e-12)
         assert saddle.has_mass(form, M)
-    for at, value in ((0, -1.0), (step.n - 1, 0.0), (2, 1e-3)):
+    for at, value in ((0, -1.0), (step.n - 1, 0.0), (2, 1e-3), (0, 1e-5)):
         other = Step(seed)
         other.M[at, at] = value
         positive = np.linalg.eigvalsh(other.M).min() > 0
