@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
 from loops import for_each
@@ -14,8 +16,11 @@ from explorer.study import (
     exponents,
     finer_basins,
     map_cycles,
+    recurrence,
+    swept,
     trace,
 )
+from explorer.study.arclength import Node
 from explorer.study.continuation import _range
 from explorer.study.scheme_comparison import _error, _on_both_sides
 from explorer.study.section import Section
@@ -187,3 +192,50 @@ def test_a_point_of_a_map_passes_its_border_against_the_gradient(monkeypatch, ju
     assert (one.branches, before) == ([3, 1], [3, 0])
     own._behind = lambda self, k, w: (None, [1, 1])
     assert not one.pass_border(1, None)
+
+
+@for_each(
+    ("scale", "told"),
+    [((1.0, 1.0), 5.0), ((3.0, 4.0), np.sqrt(2)), ((30.0, 0.4), np.hypot(0.1, 10.0))],
+)
+def test_sets_are_apart_by_their_nearest_points_in_parts_of_the_scale(scale, told):
+    one, other = np.array([[0.0, 0.0], [-9.0, -9.0]]), np.array([[3.0, 4.0], [99.0, 99.0]])
+    assert recurrence.apart(one, other, np.array(scale)) == pytest.approx(told)
+    assert recurrence.nearest(one, other) == pytest.approx([5.0, np.hypot(12.0, 13.0)])
+
+
+@for_each(("code", "told"), [(swept.UNRUN, "not run"), (swept.UNRUN - 7, "refused"), (swept.UNSTABLE, "unstable"), (swept.ESCAPED, "escaped"), (swept._IMPROPER, "improper_friction"), (0, "success")])  # fmt: skip
+def test_runs_of_a_sweep_end_by_name(code, told):
+    assert swept._name(code) == told
+
+
+@for_each(("first", "other", "closed", "told"), [
+    (True, False, False, ["found", "back", "on"]), (True, False, True, ["found", "back"]), (False, True, False, ["found", "found", "back", "on"]), (False, False, False, None), (False, None, False, None),
+])  # fmt: skip
+def test_a_curve_over_two_parameters_is_followed_to_both_sides(monkeypatch, first, other, closed, told):  # fmt: skip
+    """From where the bifurcation is found again in the plane of the second parameter."""
+    module, said, starts = importlib.import_module("explorer.study.two_parameters"), [], [first, other]  # fmt: skip
+    at = Node(np.array([1.0, 2.0, 3.0]), np.array([0.6, 0.0, 0.8]), None)
+    curve = space(scale=np.array([1.0, 1.0, 4.0]), w=np.array([5.0, 6.0]), other_side=lambda: other is not None, kind="flip", parameter="q")  # fmt: skip
+
+    def correct(given, guess, plane, tol):
+        assert (guess.tolist(), plane.tolist()) == ([5.0, 6.0, 2.0], [0.0, 0.0, 1.0])
+        said.append("found")
+        return (at, 3) if starts.pop(0) else None
+
+    def follow(given, start, options):
+        back = start.tangent.tolist() == [-0.6, 0.0, -0.8]
+        assert back or start.tangent.tolist() == [0.6, 0.0, 0.8]
+        said.append("back" if back else "on")
+        return trace.Traced([[start]], [], trace.CLOSED if closed else "end")
+
+    monkeypatch.setattr(module, "correct", correct)
+    monkeypatch.setattr(module, "trace", follow)
+    if told is None:
+        with pytest.raises(BadValue, match="The flip is not found again at q = 8"):
+            module._both(curve, 8.0, None)
+        return
+    backward, forward = module._both(curve, 8.0, None)
+    assert said == told
+    assert (forward.reason, [n.w.tolist() for n in forward.pieces[0]]) == (trace.CLOSED if closed else "end", [[1.0, 2.0, 3.0]])  # fmt: skip
+    assert backward.reason == forward.reason
