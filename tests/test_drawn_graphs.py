@@ -8,8 +8,9 @@ from loops import for_each
 from plain import put, space
 from test_drawn_views import same
 
+from explorer.models import models
 from explorer.views.contact_laws import contact_law_plot, doing, friction_law_plot
-from explorer.views.drawing import branches, decimate, one_sided, polyline
+from explorer.views.drawing import branches, contact_arrows, decimate, iterates, one_sided, polyline
 from explorer.views.drawing.orbit_colours import by_exponent
 from explorer.views.drawing.picture import COLOURS, OFF, extent, prose
 from explorer.views.gradient import _float, _head, cost_plot
@@ -375,3 +376,42 @@ def test_a_line_is_solid_up_to_the_bound_of_stability(monkeypatch, kind, values,
     one.piece = np.array([0, 0, 1, 1, 1])
     assert branches._solid(one).tolist() == [1, -1, 0, 0]
     assert [(part.start, part.stop, solid) for part, solid in branches.runs(one)] == [(0, 2, True), (2, 5, False)]  # fmt: skip
+
+
+@for_each(
+    ("window", "told"),
+    [
+        ((2.0, 2.5), (2.0, 2.5)),
+        ((2.0, 9.0), (2.0, 9.0)),
+        ((3.0, 3.0), None),
+        ((4.0, 3.0), None),
+        ((0.0, 10.0), None),
+        ((-1.0, 11.0), None),
+        (None, None),
+    ],
+)
+def test_a_run_is_read_in_a_window_that_is_a_part_of_it(monkeypatch, window, told):
+    """However short: in the width of its picture; a whole one has no width."""
+    asked = []
+    monkeypatch.setattr(decimate, "fine", lambda *given: asked.append(given[1:]))
+    look = space(ranges={"xaxis": window} if window else {}, width=640.0, zoom=2.0)
+    decimate.seen(space(t=np.array([0.0, 10.0])), look)
+    assert asked == [(told, 640.0 if told else 0.0, 2.0)]
+
+
+def test_iterates_are_drawn_over_the_ones_before(monkeypatch):
+    """Each point of the first state and the next one; the last has none."""
+    run = space(t=np.arange(4.0), q=np.array([[1.0, 9], [2, 9], [4, 9], [7, 9]]), system=space(coordinates=("x",), units=("m",)))  # fmt: skip
+    monkeypatch.setattr(iterates, "chosen", lambda run, look: np.array([0, 2, 3]))
+    plot = iterates.return_plot(run)
+    (trace,) = plot.traces
+    assert (trace["x"].tolist(), trace["y"].tolist()) == ([1.0, 4.0], [2.0, 7.0])
+    assert trace["meta"]["t"].tolist() == [0.0, 2.0]
+
+
+@for_each("system", [space(base=None), space(base=space())])
+def test_only_contacts_of_mechanical_runs_have_arrows(system):
+    for has in (True, False):
+        assert contact_arrows.arrows_of(space(system=system, has=lambda what, has=has: has), None) is None  # fmt: skip
+    ball = space(system=space(base=models["bouncing_ball"]()), has=lambda what: False)
+    assert contact_arrows.arrows_of(ball, None) is None
