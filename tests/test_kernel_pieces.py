@@ -478,6 +478,9 @@ def test_a_guard_that_falls_at_the_end_of_a_step_is_known_to(monkeypatch, slope,
     for sign in (1.0, -1.0):
         fraction, watch, *_ = fired(monkeypatch, lambda s, f=sign: f * (1 + slope * s), sign=sign)
         assert (fraction, watch.falling) == (2.0, falls)
+    step = 1 / locating.fires.__globals__["SAMPLES"]  # it has turned since the sample before
+    turned = fired(monkeypatch, lambda s: 1 + (s - 1 + 0.9 * step) ** 2)[1]
+    assert turned.falling == 0
 
 
 @for_each(
