@@ -199,7 +199,7 @@ def test_a_point_of_a_map_passes_its_border_against_the_gradient(monkeypatch, ju
     [((1.0, 1.0), 5.0), ((3.0, 4.0), np.sqrt(2)), ((30.0, 0.4), np.hypot(0.1, 10.0))],
 )
 def test_sets_are_apart_by_their_nearest_points_in_parts_of_the_scale(scale, told):
-    one, other = np.array([[0.0, 0.0], [-9.0, -9.0]]), np.array([[3.0, 4.0], [99.0, 99.0]])
+    one, other = np.array([[1.0, 2.0], [-8.0, -7.0]]), np.array([[4.0, 6.0], [99.0, 99.0]])
     assert recurrence.apart(one, other, np.array(scale)) == pytest.approx(told)
     assert recurrence.nearest(one, other) == pytest.approx([5.0, np.hypot(12.0, 13.0)])
 
