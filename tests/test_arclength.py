@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
+
 import numpy as np
 import pytest
 from loops import for_each
@@ -455,3 +458,30 @@ def test_beyond_an_end_another_sequence_is_looked_for_near_it():
     assert turned.p < 0.3
     assert turned.tangent[1] < 0
     assert other_side(line(), node_of(line(), [0.1, 0.2]), end, options()) is None
+
+
+@for_each(("iterations", "factor"), [(1, 1.5), (3, 1.5), (4, 1.0), (5, 1.0), (6, 0.7), (9, 0.7)])
+def test_steps_grow_where_newtons_method_is_quick(monkeypatch, iterations, factor):
+    """Along a line every step is as long as it is asked to be, up to the longest one."""
+    real, problem = trace.correct, line()
+    monkeypatch.setattr(trace, "correct", lambda *given: (real(*given)[0], iterations))
+    most = dataclasses.replace(options(high=90.0), h=0.01, h_min=1e-6, h_max=0.05, most=8)
+    nodes = trace.trace(problem, node_of(problem, [0, 0]), most).pieces[0]
+    steps = [float(np.linalg.norm(b.w - a.w)) for a, b in itertools.pairwise(nodes)]
+    assert steps == pytest.approx([min(0.01 * factor**k, 0.05) for k in range(8)])
+
+
+@for_each(("off", "error", "told"), [(3e-6, 1e-3, 3e-6), (-2e-5, 1e-3, 2e-5), (3e-6, 1e-6, 1e-6), (3e-6, 1e-8, 1e-8), (0.0, 1e-3, None)])  # fmt: skip
+def test_the_end_of_a_branch_is_known_as_well_as_from_behind(off, error, told):
+    """At p = 0.37 a speed falls to zero from there too: by the branch behind it, or by the front."""
+    margins = {"speed a": lambda u: u[1] - 0.37, "spacing": lambda u: 0.5 - u[1]}
+    problem = line(sequence=lambda u: (u[1] > 0.37,), margins=margins)
+    other, end = node_of(problem, [0.2, 0.4]), np.array([0.185, 0.37 + off])
+    found = arclength.error_from_behind(problem, other, end, error, TOL)
+    assert found == pytest.approx(told or 0.0, rel=1e-3, abs=1e-8)
+    assert arclength.error_from_behind(problem, None, end, error, TOL) == error
+    problem.margins = {"spacing": lambda u: 0.5 - u[1]}  # it falls to zero on the other side
+    other = node_of(problem, [0.2, 0.4])
+    assert arclength.error_from_behind(problem, other, end, error, TOL) == error
+    problem.sequence = lambda u: (round(u[1] * 50),)  # another one further on
+    assert arclength.error_from_behind(problem, node_of(problem, [0.2, 0.4]), end, error, TOL) == error  # fmt: skip

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from loops import for_each
-from plain import plain
+from plain import plain, put, space
 
 from explorer.codes import LCP_ITERATIONS, LCP_RAY, SINGULAR, SUCCESS
 from explorer.kernels.complementarity.structures import Box, Sides, box_workspaces
@@ -256,3 +256,28 @@ def test_what_lies_on_a_bound_lies_between_them():
         beyond = -1 if lam < -1 else 1 if lam > 2 else 0
         assert found == (beyond if side == 0 else 2 * int(side * (0.5 + lam) > 0))
         assert y[0] == 0.5 + lam
+
+
+@for_each(("good", "wrong", "singular"), [((1, -1, 0), False, False), ((0, 0, 0), False, False), ((0, -1, 1), False, False), (None, False, False), ((1, -1, 0), True, False), ((1, -1, 0), False, True)])  # fmt: skip
+def test_all_sides_of_bounded_multipliers_are_tried(monkeypatch, good, wrong, singular):
+    """Twelve: between, and at each bound that there is. One with a y of the wrong sign is left out."""
+    lower, upper = np.array([-1.0, -2.0, -INF]), np.array([1.0, INF, 3.0])
+    tried, side = [], np.zeros(3, np.int8)
+
+    def between(box, solution, block):
+        tried.append(tuple(side.tolist()))
+        return SINGULAR if singular and tried[-1] == good else SUCCESS
+
+    put(monkeypatch, box_lcp.enumerate_box, between_bounds=between, natural_residual=lambda *given: 0.5 if tried[-1] == good else 0.6,
+        misplaced=lambda box, solution, i: 2 if wrong and i == 2 else 1)  # fmt: skip
+    status = box_lcp.enumerate_box(space(lower=lower, upper=upper), space(side=side), 0.5, None)
+    if good is not None and not wrong and not singular:
+        assert (status, tried[-1]) == (SUCCESS, good)
+        return
+    assert status == LCP_RAY
+    assert sorted(tried) == [(a, b, c) for a in (-1, 0, 1) for b in (-1, 0) for c in (0, 1)]
+
+
+def test_too_many_sides_are_not_tried():
+    box = space(lower=np.zeros(40), upper=np.full(40, INF))
+    assert box_lcp.enumerate_box(box, space(side=np.zeros(40, np.int8)), 0.5, None) == LCP_ITERATIONS  # fmt: skip

@@ -164,3 +164,43 @@ def test_what_has_just_been_left_stays_left(monkeypatch, seed):
         roots = sum(other[0] == one for other in there)
         assert many == len(others) + (roots - 1)
         assert not many or signs != one or roots > 1
+
+
+@for_each(("now", "later", "signs", "c", "told"), [
+    ((0.5, 0.5, 0.5), None, (1, 1), (0.0, 0.0), 3), ((0.5, -2e-3, 0.5), None, (1, 1), (0.0, 0.0), 0), ((0.5, 5e-4, 0.5), (9, 0.1, 9), (1, 1), (0.0, 0.0), 3),
+    ((0.5, 5e-4, 0.5), (9, -0.1, 9), (1, 1), (0.0, 0.0), 0), ((0.5, 5e-4, 0.5), (9, np.nan, 9), (1, 1), (0.0, 0.0), 0), ((0.5, 5e-4, 0.5), (9, 5e-4, 9), (1, 1), (0.0, 0.0), 2),
+    ((0.5, 0.5, 0.0), (9, 9, 0.0), (1, 1), (0.0, 0.0), 1), ((0.5, 0.5, 0.0), (9, 9, 0.0), (1, 1), (7.0, 0.25), 2), ((0.5, 0.5, 0.0), (9, 9, 0.0), (1, 1), (7.0, -0.25), 1),
+    ((0.5, 0.0, 0.5), (9, 0.0, 9), (-1, 1), (-0.25, 7.0), 2), ((0.5, 0.0, 0.5), (9, 0.0, 9), (-1, 1), (0.25, 7.0), 1), ((0.0, 0.5, 0.5), (0.0, 9, 9), (1, 1), (7.0, 7.0), 1),
+    ((0.5, 0.5, 0.0), (9, 9, 0.0), (0, 1), (7.0, 0.25), 2), ((0.5, 0.5, 0.0), (9, 9, 0.0), (0, 1), (7.0, -0.25), 1), ((0.5, 0.5, -5e-4), (9, 9, -5e-4), (1, 1), (7.0, 7.0), 1),
+    ((0.5, 5e-4, 0.0), (9, 0.1, 0.0), (1, 1), (7.0, -0.25), 1), (None, None, (1, 1), (0.0, 0.0), 0),
+])  # fmt: skip
+def test_a_pattern_holds_if_all_that_it_needs_stays_positive(monkeypatch, now, later, signs, c, told):  # fmt: skip
+    """Three quantities, the last ones of functions near zero with a sign; within 1e-3 of zero time tells.
+
+    Where a rate says nothing the value of its function may.
+    """
+    asked, band, ahead = [], 1e-3, 0.5
+    start = SimpleNamespace(w=np.zeros(3), rate=np.array([2.0, 4.0]))
+    pattern = SimpleNamespace(near=np.array([3, 1]), margins=np.zeros(9), later=np.zeros(9), x=np.zeros(2), bench=SimpleNamespace(roots=np.arange(9.0).reshape(3, 3)))  # fmt: skip
+    sign, values = np.zeros(4, int), np.zeros(4)
+    sign[[3, 1]], values[[3, 1]] = signs, c
+    element = SimpleNamespace(mode=SimpleNamespace(sign=sign, active=[SimpleNamespace(sliding=2)]), problem=SimpleNamespace(c=values, n_x=2))  # fmt: skip
+    ws = SimpleNamespace(element=element, pattern=pattern, start=start)
+
+    def margins(ws, t, x, z, left, out):
+        asked.append((t, x.tolist(), z, left))
+        if now is None:
+            return -1
+        out[:3] = now if t == 1.5 else later
+        return 3
+
+    monkeypatch.setitem(sets.consistent.__globals__, "margins", margins)
+    assert sets.consistent(ws, 1.5, np.array([10.0, 20.0]), ahead, 2, 7, band, 1) == told
+    assert start.w.tolist() == [3.0, 4.0, 0.0]  # the second of the roots
+    here, there = (1.5, [10.0, 20.0], 2, 7), (2.0, [11.0, 22.0], 2, 7)
+    assert asked[0] == here
+    assert asked in ([here], [here, there], [here, there, here])
+    assert (len(asked) == 1) == (later is None)
+    if later is not None and told:
+        assert asked == [here, there, here]
+        assert pattern.margins[:3].tolist() == [*now]

@@ -146,3 +146,14 @@ def test_a_soft_floor_at_small_steps_has_no_false_caution(theta):
         rows.append(q)
     np.testing.assert_allclose(run.q[:, 0], rows, atol=1e-13)
     assert not run.cautions
+
+
+def test_a_single_contact_gives_way_by_its_only_entry():
+    none = np.zeros(1)
+    compliance = law.Compliance(np.array([2.0]), np.array([0, 1]), np.array([0]), np.array([3.0]), none, none, none, none)  # fmt: skip
+    D = np.array([[7.0]])
+    law.give(compliance, 0, 0.5, D)
+    assert D.tolist() == [[13.0]]
+    alone = compliance._replace(ptr=np.zeros(2, int), col=np.zeros(0, int), val=np.zeros(0))
+    law.give(alone, 0, 0.5, D)
+    assert D.tolist() == [[17.0]]

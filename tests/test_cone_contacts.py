@@ -154,6 +154,25 @@ def test_a_step_of_newtons_method_solves_the_linear_model(seed):
         )
 
 
+def test_what_nothing_moves_is_pushed_against_its_speed():
+    """Without a mobility there is no impulse that stops it: a little is added to the diagonal."""
+    case = Case(0)
+    for at in range(3):
+        P, k = case.laid_out(), 1
+        blocks.residual(case.cones, 0.0)
+        i, graph, vec = 3 * k + at, case.work.graph, case.work.vec
+        for j in range(graph[blocks.LOW, k], graph[blocks.HIGH, k]):
+            block = 9 * (graph[blocks.AT, k] + j - graph[blocks.LOW, k]) + 3 * at
+            case.cones.B[block : block + 3] = 0.0
+        w = 1e-9 * case.size[k] * 0.25
+        P[3 * k : 3 * k + 3] = [9.0, 0.0, 0.0]
+        vec[blocks.DP, 3 * k : 3 * k + 3] = -case.q[3 * k : 3 * k + 3]
+        vec[blocks.DP, i] += w
+        before = P[i]
+        assert newton.newton(case.cones, 0.0)
+        assert P[i] - before == pytest.approx(-0.25, rel=1e-5)
+
+
 @for_each("seed", range(2))
 def test_newtons_method_goes_near_soft_contacts_and_rigid_ones(seed):
     case = Case(seed, mu=0.2)
@@ -457,3 +476,14 @@ def test_newtons_method_is_tried_the_rarer_the_more_sweeps_have_not_sufficed():
         assert cone.gauss_seidel(case.cones, 1e-3, 31) == LCP_ITERATIONS
     finally:
         space.update(real)
+
+
+def test_a_contact_that_nothing_moves_has_its_own_block():
+    case = Case(0)
+    case.contacts.D[:] = 0.0
+    blocks.gather(case.contacts, case.cones)
+    graph, k = case.work.graph, np.arange(case.m)
+    assert graph[blocks.LOW, : case.m].tolist() == k.tolist()
+    assert graph[blocks.HIGH, : case.m].tolist() == (k + 1).tolist()
+    assert graph[blocks.AT, : case.m].tolist() == k.tolist()
+    assert (case.cones.B[: 9 * case.m] == 0.0).all()

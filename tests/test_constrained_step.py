@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from loops import for_each
-from plain import opened, plain
+from plain import opened, plain, put
 
 from explorer.codes import INDEFINITE, NEWTON_CAP, NOT_FINITE, SUCCESS
 from explorer.kernels.complementarity.lcp import LEMKE
@@ -291,7 +291,7 @@ def test_rows_are_taken_to_the_iterate_and_tell_how_far_they_have_turned(monkeyp
     np.testing.assert_allclose(levels.speed, speed[CONTACTS:])
     assert not closed
     way = np.abs(motion.q) + h * np.abs(v1)
-    for q, far in ((motion.q, way), (motion.q * [1, 1, 0], None)):
+    for q, far in ((motion.q, way), (motion.q * [1, 1, 0], None), (np.array([0.01, 9.0, 0.0]), None)):  # fmt: skip
         least = 0.1 * np.abs(q).max()
         size = np.abs(motion.G(q)) @ np.maximum(np.abs(q) + h * np.abs(v1), least)
         for part, told in ((0.9, True), (1.1, False)):
@@ -509,3 +509,37 @@ def test_a_contact_that_stays_closed_is_known_to_push_on(monkeypatch, part, impu
     record.gap_dot[0, 0] = -part * alpha.STAYS * 0.25 * impulse / 1.6
     alpha.predict(problem, record, work, step)
     assert work.pull[0] == (impulse / step.h if told else 0)
+
+
+@for_each(("seed", "regular"), itertools.product(range(3), (True, False)))
+def test_accelerations_and_multipliers_jump_with_the_inputs(monkeypatch, seed, regular):
+    """M a - G' lam = F+ - F-, G a = 0 over the constraints alone."""
+    motion, rng, row = Motion(monkeypatch, seed), np.random.default_rng(seed), 2
+    bundles, matrices, G, (saddle, _), linear = motion.parts()
+    G.val[:], matrices.C[:], bundles.inp[:] = motion.G(motion.q).ravel(), 0.0, [0.0, *motion.q, *motion.v]  # fmt: skip
+    if not regular:
+        G.val[-N:] = G.val[-2 * N : -N]
+    forces, now, said = rng.normal(size=(2, N)), [0], []
+
+    def force(given, which, rows, F):
+        F[:N] = forces[now[0]]
+
+    put(monkeypatch, alpha.next_interval, force=force, hold=lambda drive, inp, k: now.__setitem__(0, k),
+        look=lambda *given: said.append("look"), all_forces=lambda *given: said.append("forces"))  # fmt: skip
+    problem = SimpleNamespace(bundles=bundles, matrices=matrices, sizes=SIZES, G=G, linear=linear, saddle=saddle,
+                              grid=SimpleNamespace(drive=None))  # fmt: skip
+    work = SimpleNamespace(dx=np.full(N + BOUND, 7.0), rows=np.full(ALL * N, np.nan), F=np.full(N, np.nan), none=np.zeros((N, N)))  # fmt: skip
+    a, lam = rng.normal(size=(4, N)), rng.normal(size=(4, BOUND))
+    record = SimpleNamespace(a=a.copy(), lam=lam.copy())
+    assert alpha.next_interval(problem, record, work, row, 1) == regular
+    np.testing.assert_array_equal(work.rows, G.val)
+    others = [0, 1, 3]
+    assert record.a[others].tolist() == a[others].tolist()
+    assert record.lam[others].tolist() == lam[others].tolist()
+    if not regular:
+        assert said == ["look"]
+        return
+    assert said == ["look", "look", "forces"]
+    da, dlam, held = record.a[row] - a[row], record.lam[row] - lam[row], motion.G(motion.q)[CONTACTS:]  # fmt: skip
+    np.testing.assert_allclose(motion.M(motion.q) @ da - held.T @ dlam, forces[1] - forces[0], atol=1e-11)  # fmt: skip
+    np.testing.assert_allclose(held @ da, 0.0, atol=1e-11)

@@ -243,3 +243,20 @@ def test_a_row_without_a_force_shows_none(monkeypatch):
     assert changes.tolist() == [0, 1, 2, 3]
     assert forces[:, [0, 6]].tolist() == [[1, 2], [3, 4]]  # frame and force
     assert forces[:, 9].tolist() == [0.5, 0.5]  # mu
+
+
+@pytest.mark.parametrize(("turn", "told"), [(0.1, [0]), (1.0, [0, 1, 2])])
+def test_a_small_force_that_turns_a_little_looks_as_before(monkeypatch, turn, told):
+    """Of a five-hundredth of the largest one, turned by 0.1 rad, nobody sees a change."""
+    place = np.zeros((3, 2, 8))
+    place[:, :, 0] = [0.0, 0.01]  # in m: both stay where they are
+    place[:, 0, 3] = 1.0
+    place[:, 1, 2], place[:, 1, 3] = np.sin(turn * np.arange(3)), np.cos(turn * np.arange(3))
+    lam = np.tile([5.0, 5.0 * 2 * contact_arrows._SEEN], (3, 1))
+    found = SimpleNamespace(contacts=(0, 1), at=lambda frames: place[frames], paired=lambda frames: np.zeros((len(frames), 2), bool))  # fmt: skip
+    run = SimpleNamespace(lam=lam, lam_t=np.zeros((3, 2)), lam_max=0.5 * lam)
+    monkeypatch.setattr(contact_arrows, "doing", lambda run: np.zeros((3, 2), int))
+    monkeypatch.setattr(contact_arrows, "_friction", lambda lam_t, place: np.zeros((3, 2, 2)))
+    changes, forces = contact_arrows._forces(found, run, np.arange(3))
+    assert changes.tolist() == told
+    assert len(forces) == 2 * len(told)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import twin
 from loops import for_each
-from plain import opened, plain
+from plain import opened, plain, put
 
 from explorer.codes import LCP_ITERATIONS, LCP_RAY, SUCCESS
 from explorer.kernels.complementarity.lcp import LEMKE, PGS
@@ -91,6 +91,13 @@ def test_every_way_finds_the_solution(seed):
             np.testing.assert_allclose(c.P, exact, atol=1e-9)
             assert lines.residual(c) <= 1e-9
             case.law()
+            for k, t in enumerate(c.place):  # what each does is what its impulses say
+                what = c.mode[c.act[k]]
+                assert (what == OPEN) == (c.P[k] == 0.0)
+                if t >= 0 and what in (1, -1):
+                    assert c.P[t] == pytest.approx(-what * c.mu[k] * c.P[k], abs=1e-9)
+                elif t >= 0 and what == STICK:
+                    assert abs(c.P[t]) < c.mu[k] * c.P[k]
 
 
 @for_each("seed", range(24))
@@ -340,3 +347,11 @@ def test_a_coefficient_is_revised_where_a_contact_slides_or_turns():
             assert [c.mu[j] for j in range(3) if j != k] == [
                 law.kinetic[at[j]] for j in range(3) if j != k
             ]
+
+
+def test_factors_of_another_set_are_not_taken_for_these(monkeypatch):
+    case, seen = Case(0), []
+    case.work.glocker.work.kept[0].count = 1
+    put(monkeypatch, lines.complementarity, solve=lambda problem, size, n, given, work: seen.append(work.kept[0].count) or (SUCCESS, 0.0))  # fmt: skip
+    lines.complementarity(case.c, options(), case.work.glocker)
+    assert seen == [-1]

@@ -159,6 +159,38 @@ def test_a_held_start_may_move_where_gaps_and_speeds_stay(state):
     np.testing.assert_allclose(J[watched] @ found, 0.0, atol=1e-8)
 
 
+@for_each("patterns", [
+    ((0, 0, 0), (1, 0, 0), (1, 1, 1)), ((1, 0, 0), (1, 1, 1), (0, 0, 0)), ((1, 0, 0), (0, 1, 1), (2, 0, 1)), ((0, 0, 0), (2, 0, 0)),
+])  # fmt: skip
+def test_directions_along_what_is_held_are_those_of_the_step(patterns):
+    """At the end by the last one, the least by any; `slopes_of` has the derivatives themselves."""
+    one = Held((0,) * 4)
+    steps, count = one.run.march.steps, len(patterns)
+    steps.t, steps.y = np.arange(count) + 0.0, np.tile(steps.y, (count, 1))
+    steps.state = np.array([[7, *held, 9] for held in patterns])
+    J, free = np.zeros((5, 4)), []
+    J[:2, :2], J[2:, 2:] = one.g, one.G[:3]
+    for held in np.array(patterns) == 1:
+        watched = np.append(held[:2], held)
+        free.append(4 - np.linalg.matrix_rank(J[watched]) if held.any() else 4)
+        slopes = held_start.slopes_of(one, (0.25,), steps.y[0, :4], held)
+        np.testing.assert_allclose(slopes if held.any() else 0, J[watched] if held.any() else 0, rtol=1e-7, atol=1e-8)  # fmt: skip
+    steps.y, seen = steps.y + 0.1 * np.arange(count)[:, None], []
+    one.bundles[1] = lambda inp: seen.append(inp[1:5].copy()) or one.out(inp)
+    found = held_start.directions_at_end(one.run)
+    for x in seen:
+        np.testing.assert_allclose(x, steps.y[-1, :4], atol=1e-4)
+    if free[-1] == 4:
+        assert found is None
+    else:
+        assert found.shape == (4, free[-1])
+        np.testing.assert_allclose(J[np.append(held[:2], held)] @ found, 0.0, atol=1e-8)
+    assert held_start.least_free(one.run) == min(free)
+    steps.t = np.zeros(0)
+    assert held_start.directions_at_end(one.run) is None
+    assert held_start.least_free(one.run) == 4
+
+
 @for_each(("seed", "place", "told"), [
     ((0.0, 0.0, 0.0, 0.0), 0, "'floor' closed"), ((1.0, 0.0, 0.0, 0.0), -1, "'floor' closed"), ((0.0, 0.0, 1.0, 0.0), -1, "'wall' sticking|'floor' closed"),
     ("along", -1, None), ((0.0, 0.0, 0.0, 0.0), -1, None),

@@ -185,3 +185,19 @@ def test_whichever_disc_is_the_outermost_its_neighbours_are_found(axis, far):
         found = {*pile.slots().values()}
         assert frozenset((m, other)) in found
         assert pile.near(pile.reach) <= found <= pile.near(1.2 * pile.reach + 1e-12)
+
+
+@for_each("n", [1, 3, 12])
+def test_discs_are_laid_out_with_room_for_their_cells(n):
+    """Numbers of the bodies, then partners, columns of G, and two lists to sort the discs by."""
+    from explorer.kernels.model.disc_neighbours import data_of_discs
+
+    pile = Pile(0, n)
+    address, words, partners, columns = data_of_discs(pile.radii, WALLS, 0.3, 0.15)
+    assert address > 0
+    np.testing.assert_array_equal(words, pile.words)
+    assert (len(partners), len(columns)) == (SLOTS * n, 10 * SLOTS * n)
+    assert (partners == FREE).all()
+    assert np.shares_memory(partners, words)
+    assert np.shares_memory(columns, words)
+    assert words[discs.CELLS] > n

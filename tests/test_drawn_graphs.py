@@ -8,8 +8,9 @@ from loops import for_each
 from plain import put, space
 from test_drawn_views import same
 
+from explorer.models import models
 from explorer.views.contact_laws import contact_law_plot, doing, friction_law_plot
-from explorer.views.drawing import decimate
+from explorer.views.drawing import branches, contact_arrows, decimate, iterates, one_sided, polyline
 from explorer.views.drawing.orbit_colours import by_exponent
 from explorer.views.drawing.picture import COLOURS, OFF, extent, prose
 from explorer.views.gradient import _float, _head, cost_plot
@@ -284,3 +285,134 @@ def test_residuals_of_steps_are_on_a_logarithmic_axis(laws):
 def test_a_sentence_has_its_symbols_in_mathematical_notation():
     assert prose("u1 = 1; x_2 < 0") == "u<sub>1</sub> = 1; x<sub>2</sub> &lt; 0"
     assert prose("3 m/s^2 of CBF1") == "3 m/s² of CBF1"
+
+
+@for_each(("rows", "uneven", "filled", "dense"), [
+    (100, 1.0, False, True), (90, 1.0, False, True), (89, 1.0, False, False), (150, 1.0, False, True), (151, 1.0, False, False), (100, 1.29, False, True), (100, 1.31, False, False),
+    (100, 1.0, True, False),
+])  # fmt: skip
+def test_a_run_is_drawn_by_its_own_rows_if_they_are_as_many_and_as_even(rows, uneven, filled, dense):  # fmt: skip
+    """As a grid of 100: from 90 to 150 rows, and none is 1.3 times as far from the next one."""
+    steps = np.ones(rows - 1)
+    steps[3] = uneven
+    run = space(t=np.append(0.0, np.cumsum(steps)), **({"_fill": None} if filled else {}))
+    assert one_sided._dense(run, np.arange(100.0)) == dense
+
+
+@for_each(("times", "window", "most", "told"), [
+    ([0.0, 1.0, 2.0, 9.0], (1.0, 5.0), 9, [1, 2]), ([0.0, 0.4, 0.5, 1.0, 1.6], (0.0, 2.0), 2, [0, 2, 3, 4]), ([1.0], (2.0, 3.0), 9, []), ([0.0, 2.0], (0.0, 2.0), 1, [0, 1]),
+])  # fmt: skip
+def test_events_are_told_apart_in_a_window(times, window, most, told):
+    """Each at least half of a part of it behind the one before."""
+    assert one_sided.apart(np.array(times), window, most) == told
+
+
+def test_arcs_between_events_get_places_of_their_own_if_they_are_short():
+    """Three in each of them that can be seen and is shorter than four of the equal steps."""
+    times, points = np.array([1.0, 1.2, 1.2001, 5.0]), 41
+    found = one_sided.arcs(times, (0.0, 10.0), points)
+    even = np.linspace(0, 10, points)
+    assert found == pytest.approx(np.sort([*even, 1.05, 1.1, 1.15]))
+    assert (np.diff(found) > 0).all()
+    begin, end = one_sided._long(times, (0.5, 4.0))
+    assert sorted(zip(begin.tolist(), end.tolist(), strict=True)) == [(0.5, 1.0), (1.0, 1.2), (1.2001, 4.0)]  # fmt: skip
+
+
+# ---------------------------------------------------------------- axes and columns
+
+
+@for_each(("since", "end", "told"), [(3.21, 10.0, 3.5), (3.5, 10.0, 3.5), (0.012, 0.05, 0.015), (123.0, 456.0, 150.0), (9.9, 10.0, 9.9), (9.961, 10.0, 9.965), (5.0, 5.0, 5.0), (-2.6, 0.0, -2.5)])  # fmt: skip
+def test_a_round_time_is_a_little_later(since, end, told):
+    """The next one of five of the largest power of ten within what is left; never behind the end."""
+    found = polyline._round(since, end)
+    assert found == pytest.approx(told, abs=1e-9)
+    assert since - 1e-9 <= found <= end
+
+
+@for_each(("ends", "window", "factors"), [((0.0, 10.0), (0.0, 10.0), (1.0, 1.0)), ((-100.0, 10.0), (0.0, 10.0), (0.03, 1.0)), ((0.0, 60.0), (0.0, 10.0), (1.0, 0.06)), ((-3.0, 13.0), (0.0, 10.0), (1.0, 1.0)), ((-6.0, 16.0), (0.0, 10.0), (0.5, 0.5))])  # fmt: skip
+def test_what_lies_outside_a_window_is_pressed_together(ends, window, factors):
+    """Into three tenths of its length on each side, as far as it needs more; and back to its values."""
+    axis = polyline.Axis(*window, 200.0)
+    assert axis._pressed(*ends) == pytest.approx(factors)
+    values = np.array([ends[0], *window, 5.0, ends[1]])
+    found = axis.pixels(values.copy(), ends)
+    under, over = factors
+    wanted = [20 * v * under if v < 0 else 200 + 20 * (v - 10) * over if v > 10 else 20 * v for v in values]  # fmt: skip
+    assert found == pytest.approx(wanted)
+    assert found.min() >= -60 - 1e-9
+    assert found.max() <= 260 + 1e-9
+    assert axis.values(found, ends) == pytest.approx(values)
+
+
+@for_each(("over_time", "many", "log", "columns"), [(True, True, False, True), (False, True, False, False), (True, False, False, False), (True, True, True, False)])  # fmt: skip
+def test_many_rows_from_left_to_right_are_divided_by_columns_of_pixels(over_time, many, log, columns):  # fmt: skip
+    """Curves over the same x share them."""
+    size = 20.0
+    x = np.linspace(1.0, 3.0, int(polyline._ROWS * size) + many)
+    box = polyline.Box(polyline.Axis(0.0, 4.0, size, log), polyline.Axis(0, 1, 9.0), over_time)
+    shared = polyline.Shared()
+    found = polyline._across(x, box, shared)
+    assert polyline._across(x, box, shared) is found
+    assert polyline._across(x.copy(), box, shared) is not found
+    assert found.x is x
+    assert (len(found.starts) > 0) == columns
+    if not columns:
+        assert found.px == pytest.approx(box.x.pixels(x))
+        return
+    assert len(found.px) == 0
+    px = np.floor(5 * x + 1e-12)  # 5 px for 1
+    parts = np.split(px, found.starts[1:-1])
+    assert (found.starts[0], found.starts[-1]) == (0, len(x))
+    assert [np.unique(part).tolist() for part in parts] == [[k] for k in range(5, 15)] + [[15.0]] * (len(parts) - 10)  # fmt: skip
+
+
+@for_each(("kind", "values", "told"), [("cycles", [0.5, 0.9, 1.0, 1.2, 1.5], [1, 1, 0, 0]), ("equilibria", [-1.0, -0.5, 0.0, 0.5, 1.0], [1, 1, 0, 0])])  # fmt: skip
+def test_a_line_is_solid_up_to_the_bound_of_stability(monkeypatch, kind, values, told):
+    """A point at the bound belongs to both sides; where a piece ends there is no line."""
+    values = np.array(values)
+    monkeypatch.setattr(branches, "growth", lambda branch: values)
+    one = space(kind=kind, stable=values < (1 if kind == "cycles" else 0), piece=np.zeros(5, int))
+    assert branches._solid(one).tolist() == told
+    assert [(part.start, part.stop, solid) for part, solid in branches.runs(one)] == [(0, 3, True), (2, 5, False)]  # fmt: skip
+    one.piece = np.array([0, 0, 1, 1, 1])
+    assert branches._solid(one).tolist() == [1, -1, 0, 0]
+    assert [(part.start, part.stop, solid) for part, solid in branches.runs(one)] == [(0, 2, True), (2, 5, False)]  # fmt: skip
+
+
+@for_each(
+    ("window", "told"),
+    [
+        ((2.0, 2.5), (2.0, 2.5)),
+        ((2.0, 9.0), (2.0, 9.0)),
+        ((3.0, 3.0), None),
+        ((4.0, 3.0), None),
+        ((0.0, 10.0), None),
+        ((-1.0, 11.0), None),
+        (None, None),
+    ],
+)
+def test_a_run_is_read_in_a_window_that_is_a_part_of_it(monkeypatch, window, told):
+    """However short: in the width of its picture; a whole one has no width."""
+    asked = []
+    monkeypatch.setattr(decimate, "fine", lambda *given: asked.append(given[1:]))
+    look = space(ranges={"xaxis": window} if window else {}, width=640.0, zoom=2.0)
+    decimate.seen(space(t=np.array([0.0, 10.0])), look)
+    assert asked == [(told, 640.0 if told else 0.0, 2.0)]
+
+
+def test_iterates_are_drawn_over_the_ones_before(monkeypatch):
+    """Each point of the first state and the next one; the last has none."""
+    run = space(t=np.arange(4.0), q=np.array([[1.0, 9], [2, 9], [4, 9], [7, 9]]), system=space(coordinates=("x",), units=("m",)))  # fmt: skip
+    monkeypatch.setattr(iterates, "chosen", lambda run, look: np.array([0, 2, 3]))
+    plot = iterates.return_plot(run)
+    (trace,) = plot.traces
+    assert (trace["x"].tolist(), trace["y"].tolist()) == ([1.0, 4.0], [2.0, 7.0])
+    assert trace["meta"]["t"].tolist() == [0.0, 2.0]
+
+
+@for_each("system", [space(base=None), space(base=space())])
+def test_only_contacts_of_mechanical_runs_have_arrows(system):
+    for has in (True, False):
+        assert contact_arrows.arrows_of(space(system=system, has=lambda what, has=has: has), None) is None  # fmt: skip
+    ball = space(system=space(base=models["bouncing_ball"]()), has=lambda what: False)
+    assert contact_arrows.arrows_of(ball, None) is None

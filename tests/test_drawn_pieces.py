@@ -239,6 +239,25 @@ def test_a_column_has_the_colour_of_its_period_or_that_of_the_rest(monkeypatch):
     assert len(found.names) == len(found.colours) == many + 2
 
 
+@for_each(("failed", "other", "told"), [
+    ((0, 0, 0), None, [0, 2]), ((0, 1, 0), None, [0, 3]), ((0, 0, 0), (1, 1), [0, 1, 2]), ((0, 0, 1), (0, 1), [0, 2, 3]),
+])  # fmt: skip
+def test_a_legend_names_the_colours_that_are_seen(failed, other, told):
+    """Those of columns with a result, of all starts; the last one where there is none."""
+    colours, names = ("red", "green", "blue", "grey"), ("a", "b", "c", "d")
+    whole = orbit_colours.Colouring(np.array([0, 2, 0]), colours, names, np.ones(3, bool), [""] * 3)
+    one = space(known=np.array([True, True, True]), failed=np.array(failed, bool))
+    others = []
+    if other:
+        two = orbit_colours.Colouring(np.array([1, 0]), colours, names, np.ones(2, bool), [""] * 2)
+        known = np.array(other) == 1
+        others = [(space(known=known, failed=~known), two)]
+    traces = whole.legend(one, others)
+    assert [t["name"] for t in traces] == [*names]
+    assert [t["marker"]["color"] for t in traces] == [*colours]
+    assert [k for k, t in enumerate(traces) if t["showlegend"]] == told
+
+
 def test_cells_of_a_heat_map_lie_between_their_edges_in_the_shades_of_their_values():
     scale = [[0.0, "rgb(0,0,0)"], [1.0, "rgb(200,100,50)"]]
     trace = {

@@ -106,6 +106,18 @@ def test_regions_and_surfaces_are_where_their_functions_say():
     assert ends[0][1][-1] == ends[1][1][0]
 
 
+@for_each(("along", "other"), [(0.0, 2.0), (0.0, -2.0), (0.0, 0.0), (3.0, 2.0), (-3.0, -2.0)])
+def test_a_surface_along_which_one_side_flows_is_crossed(monkeypatch, along, other):
+    """Neither to it nor away from it: it is not slid on, whichever way the other side flows."""
+    sides = [lambda x, y, rate=rate: (0 * x, 0 * x + rate) for rate in (along, other)]
+    for minus, plus in (sides, sides[::-1]):
+        monkeypatch.setitem(plane.__globals__, "MINUS", minus)
+        monkeypatch.setitem(plane.__globals__, "PLUS", plus)
+        crossed, slid, left = plane()(X, Y)[4:]
+        assert without_marks([slid, left]) == []
+        assert len(without_marks([crossed])) == 1
+
+
 @for_each(("many", "named", "told"), [(2, False, True), (2, True, True), (3, False, False), (3, True, True)])  # fmt: skip
 def test_more_than_two_regions_are_named_where_there_is_room(many, named, told):
     cells = [(str(k), COLOURS[0], [np.array([1 - 2 * (k % 2)])]) for k in range(many)]

@@ -182,3 +182,25 @@ def test_the_residual_of_an_iterate_is_beside_its_terms(monkeypatch, coefficient
     expected = max((abs(off) / terms).max(), missed.max())
     assert case.record.residuals[1, 1] == pytest.approx(expected, rel=1e-9)
     assert expected > 1e-6
+
+
+@for_each(
+    ("at", "side", "lam"),
+    [(2.0, 0, 2.0), (-1.0, 0, -1.0), (2.5, 1, 2.0), (-1.5, -1, -1.0), (0.5, 0, 0.5)],
+)
+def test_a_multiplier_at_its_bound_with_a_vanishing_y_lies_between(monkeypatch, at, side, lam):
+    """x + lam = 1 + at and lam - at = y: between the bounds y = 0, beyond them lam stays at one."""
+    N, before = 2, np.array([0.25, 0.5])  # x and lam at the start
+    A = np.array([[1.0, 1.0], [0.0, 1.0]])  # of the steps
+    new = np.array([1.0, at])
+    kept = np.zeros(1, [("count", int)]).view(np.recarray)
+    kept[0].count = -1
+    band = SimpleNamespace(
+        ptr=np.array([0, 2, 3]), col=np.array([0, 1, 1]), place=np.array([1, 0]), val=np.array([1.0, 1.0, 1.0]), W=np.zeros((N, 4)),
+        pivots=np.zeros(N, int), kept=kept, b=np.zeros(N), y=np.zeros(N), before=before, rhs=np.array([(A @ (new - before))[0], -(A @ (new - before))[1]]),
+    )  # fmt: skip
+    lower, upper, sides, found = np.array([-1.0]), np.array([2.0]), np.zeros(1, np.int8), np.zeros(1)  # fmt: skip
+    assert banded.solve_sides(band, lower, upper, sides, found) == 0.0
+    assert (sides[0], found[0]) == (side, lam)
+    assert band.rhs.tolist() == [pytest.approx(1 + at - lam - before[0]), pytest.approx(lam - at)]
+    assert band.y[1] == band.rhs[1]

@@ -431,6 +431,16 @@ def test_a_step_goes_on_until_a_part_of_it_fails(monkeypatch, fails):
     assert log == [*parts][: [*parts, None].index(fails) + 1]
     assert run.evaluations == (10 if fails == "advance" else 17)
     assert run.h == (0.125 if fails else 0.25)
+    if fails is None:  # a constraint that follows from others may contradict them
+        for dependent, fault, wanted in ((1, 0, making.CONTRADICTORY), (2, 3, making.CONTRADICTORY), (1, -1, SUCCESS), (0, 0, SUCCESS)):  # fmt: skip
+            problem.state[0] = SimpleNamespace(dependent=dependent, fault=-5)
+            monkeypatch.setitem(space, "contradiction", lambda problem, t, y, t_end, fault=fault: fault)  # fmt: skip
+            options.t_end, run.steps = 9.0, 0
+            told = making.make_step(problem, None, None, method, options, work, None)
+            assert told == (wanted, NONE)
+            assert problem.state[0].fault == (fault if dependent else -5)
+        run.steps = 9
+        assert making.make_step(problem, None, None, method, options, work, None) == (making.STEP_CAP, NONE)  # fmt: skip
 
 
 @for_each(("falling", "begins", "looks"), [(1, 0.1, True), (0, -0.1, True), (0, 0.1, False)])

@@ -494,3 +494,18 @@ def test_near_contacts_are_active_and_soft_ones_always(rows):
         law[k] = (gap[a] / h + (1 - theta) * speed[a]) / theta
     np.testing.assert_allclose(work.active.law[:held], law)
     np.testing.assert_array_equal(work.active.P[:held], p[normals + behind])
+
+
+@for_each(("back", "twelfth", "rest", "zeno", "remains"), [
+    ((0.25, 0.5, 1.0), 9.0, 9.0, True, 0.25), ((0.25, 0.5, 1.0), 9.0, 0.2, False, 0.25), ((0.25, 0.5, 0.98), 9.0, 9.0, True, 0.25), ((0.25, 0.5, 0.8), 9.0, 9.0, False, 0.25),
+    ((0.25, 0.5, 0.5), 9.0, 9.0, False, 0.25), ((0.5, 0.5, 1.0), 9.0, 9.0, False, np.inf), ((0.25, 0.0, 1.0), 9.0, 9.0, False, np.inf), ((1.0, 0.5, 0.75), 9.0, 9.0, False, np.inf),
+    ((0.4996, 0.5, 0.5004), 9999.0, 999.0, False, 0.4996 * 0.4996 / 0.0004), ((1.0, 0.5, 0.75), 0.1, 0.2, True, 0.0), ((1.0, 0.5, 0.75), 0.2, 0.1, False, np.inf), ((0.25, 0.5, 1e300), 9.0, 9.0, False, 0.25),
+])  # fmt: skip
+def test_events_accumulate_whose_intervals_shrink_by_one_ratio(back, twelfth, rest, zeno, remains):
+    """They would take q d / (1 - q) more. Or so many have been in a moment, of whatever guards."""
+    t, (first, second, third) = 7.0, back
+    last = [SimpleNamespace(first=99.0, second=99.0, third=99.0), SimpleNamespace(first=t - first, second=t - first - second, third=t - first - second - third)]  # fmt: skip
+    told = transition.accumulates(SimpleNamespace(last=last), 1, t, t - twelfth, rest)
+    assert (bool(told[0]), told[1]) == (zeno, pytest.approx(remains))
+    assert vars(last[1]) == {"first": t, "second": t - first, "third": t - first - second}
+    assert last[0].first == 99.0

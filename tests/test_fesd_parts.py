@@ -136,6 +136,45 @@ def test_a_region_whose_part_is_none_is_left_and_one_that_is_all_leaves_the_othe
     assert entering.left(ws, which) == (entering.ALL, banned)
 
 
+@for_each(("status", "sel", "told"), [
+    (SUCCESS, 0.5, 1), (NO_ACTIVE_SET, 0.5, 0), (SUCCESS, 1 + 2e-9, 0), (SUCCESS, -2e-9, 0), (SUCCESS, 1 + 0.5e-9, 1), (SUCCESS, -0.5e-9, 1),
+])  # fmt: skip
+def test_an_element_of_a_slide_is_tried_from_its_start(monkeypatch, status, sel, told):
+    """With x' and w at the start of all stages; alpha has to lie between 0 and 1 in each of them."""
+    s, n, n_sel, asked = 3, 2, 2, []
+    newton = [SimpleNamespace(h=7.0, factored=7.0)]
+    stages = SimpleNamespace(K=np.full((s, n), np.nan), W=np.full((s, 4), 7.0), sel=np.full((s, n_sel), 0.5))  # fmt: skip
+    element = SimpleNamespace(solver=SimpleNamespace(newton=newton), stages=stages, problem=SimpleNamespace(n_x=n, n_sel=n_sel),
+                              mode=SimpleNamespace(active=[SimpleNamespace(sliding=2)]))  # fmt: skip
+    ws = SimpleNamespace(element=element, start=SimpleNamespace(rate=np.array([3.0, 4.0]), w=np.array([5.0, 6.0, 9.0])))  # fmt: skip
+
+    def solve(el, t, x, end, *given):
+        asked.append((t, x, end, *given))
+        assert (newton[0].h, newton[0].factored) == (0.25, 0.0)
+        assert stages.K.tolist() == [[3.0, 4.0]] * s
+        assert stages.W.tolist() == [[5.0, 6.0, 7.0, 7.0]] * s
+        return status
+
+    monkeypatch.setitem(folding.solved.__globals__, "element", solve)
+    for stage, row in itertools.product(range(s), range(n_sel)):
+        stages.sel[:] = 0.5
+        stages.sel[stage, row] = sel
+        stages.K[:], stages.W[:], newton[0].h, newton[0].factored = np.nan, 7.0, 7.0, 7.0
+        assert folding.solved(ws, 1.5, "x", "end", 0.25) == told
+    assert asked[-1] == (1.5, "x", "end", 0, 0, 0.0)
+
+
+@for_each(("most", "fold"), [(1.0, 0.3), (1.0, 2.0), (1.0, 0.9999), (8.0, 1e-3), (1.0, 1e-13)])
+def test_the_longest_element_is_found_to_a_thousandth(monkeypatch, most, fold):
+    monkeypatch.setitem(folding.longest.__globals__, "solved", lambda ws, t, x, end, length: int(length <= fold))  # fmt: skip
+    found = folding.longest(None, 0.0, None, None, most)
+    assert found == pytest.approx(min(fold, most), rel=2e-3)
+    assert found <= fold
+    assert folding.longest(None, 0.0, None, None, most) == found
+    monkeypatch.setitem(folding.longest.__globals__, "solved", lambda *given: 0)
+    assert folding.longest(None, 0.0, None, None, most) == 0.0
+
+
 @for_each("entries", [3, 4, 8, 99])
 def test_elements_get_shorter_towards_a_fold_and_end_there(monkeypatch, entries):
     """Each has half of the length that is left, and the last, of no length, the whole of it."""
@@ -349,6 +388,56 @@ def test_a_multiplier_that_comes_to_its_bound_has_the_slope_of_its_last_points(m
         assert marching.meet(ws, phases, options, None, 1.2, 1) == SUCCESS
         slope = (sel[-1, 1] - sel[-2, 1]) / (h * (c[-1] - c[-2])) if stages > 1 else 0.0
         assert now.slope == pytest.approx(slope if kind == MULTIPLIER else 0.0)
+
+
+@for_each(("span", "short", "rest", "told", "left"), [
+    (0.2, 3, 0.0, "SUCCESS", 0), (4e-14, 0, 0.0, "SUCCESS", 1), (6e-14, 5, 0.0, "SUCCESS", 0), (4e-14, marching.SHORT, 0.0, "NO_ACTIVE_SET", marching.SHORT + 1),
+    (0.2, 3, 0.25, "ACCUMULATION", 0), (4e-14, marching.SHORT - 1, 0.25, "ACCUMULATION", marching.SHORT),
+])  # fmt: skip
+def test_a_march_ends_where_switches_pile_up_or_stand_still(monkeypatch, span, short, rest, told, left):  # fmt: skip
+    """Up to where they accumulate, with the elements that are there; no time passes in 1e-13 of h."""
+    asked = []
+    monkeypatch.setitem(marching.meet.__globals__, "accumulates", lambda *given: asked.append(given) or rest)  # fmt: skip
+    now = SimpleNamespace(t=0.25, short=short, phases=4, kind=SURFACE, which=1, slope=9.0, count=7)
+    element = SimpleNamespace(stages=SimpleNamespace(sel=np.zeros((2, 2))), tableau=None, solver=None)  # fmt: skip
+    tally = [SimpleNamespace(reached=-1.0, elements=-1)]
+    ws, phases = SimpleNamespace(march=[now], element=element), SimpleNamespace(t="t")
+    status = marching.meet(ws, phases, SimpleNamespace(h=0.5), tally, 0.25 + span, 3)
+    assert status == getattr(marching, told)
+    assert now.short == left
+    if told == "NO_ACTIVE_SET":
+        assert asked == []
+        return
+    assert asked == [("t", 4, 0.25 + span, 0.5 * marching.ACCUMULATED)]
+    ended = told == "ACCUMULATION"
+    assert (tally[0].reached, tally[0].elements) == ((0.25 + span + rest, 10) if ended else (-1.0, -1))  # fmt: skip
+    assert now.slope == (9.0 if ended else 0.0)
+
+
+@for_each(("lost", "again", "due", "kind", "other", "back", "split", "halvings", "told"), [
+    (False, 0, 1, "MULTIPLIER", 0, 2, True, 0, (False, [])), (True, 1, 1, "MULTIPLIER", 0, 2, True, 0, (False, [])), (True, 0, 1, "MULTIPLIER", 0, 2, True, 0, (True, ["choose"])),
+    (True, 0, 0, "MULTIPLIER", 0, 2, True, 0, (True, ["back"])), (True, 0, 1, "SURFACE", 0, 0, True, 0, (True, ["back"])), (True, 0, 1, "MULTIPLIER", 1, 2, True, 0, (True, ["back"])),
+    (True, 0, 0, "SURFACE", 0, -1, True, 0, (False, [])), (True, 0, 0, "SURFACE", 0, 2, False, 0, (False, [])), (True, 0, 0, "SURFACE", 0, 2, True, marching.FINER - 1, (False, [])),
+    (True, 0, 0, "SURFACE", 0, 2, True, marching.FINER - 2, (True, ["back"])),
+])  # fmt: skip
+def test_a_march_that_is_lost_takes_another_set_or_goes_back_a_phase(monkeypatch, lost, again, due, kind, other, back, split, halvings, told):  # fmt: skip
+    """Once, while elements may become shorter; a set that a multiplier has chosen comes first."""
+    done = []
+    for name in ("choose_again", "go_back"):
+        monkeypatch.setitem(marching.retreats.__globals__, name, lambda *given, name=name: done.append(name))  # fmt: skip
+    now = SimpleNamespace(again=again, due=due, kind=getattr(marching, kind, SURFACE), other=other, back=back, halvings=halvings)  # fmt: skip
+    ws = SimpleNamespace(march=[now])
+    assert marching.retreats(ws, None, None, SimpleNamespace(split=split), lost) == told[0]
+    assert done == [{"choose": "choose_again", "back": "go_back"}[one] for one in told[1]]
+
+
+@for_each(("consistent", "several"), [(1, 6), (2, 5), (3, 5)])
+def test_a_march_goes_back_to_the_begin_of_its_last_phase(consistent, several):
+    now = SimpleNamespace(count=9, back=4, t=7.0, phases=3, several=6, wanted=8, again=0, other=1)
+    record = SimpleNamespace(begin=np.arange(9.0) / 2)
+    switches = [SimpleNamespace(consistent=c) for c in (9, 9, consistent, 9)]
+    marching.go_back(SimpleNamespace(march=[now]), record, SimpleNamespace(switches=switches))
+    assert vars(now) == {"count": 4, "back": 4, "t": 2.0, "phases": 2, "several": several, "wanted": 7, "again": 1, "other": 0}  # fmt: skip
 
 
 @for_each("p", [0, 2])

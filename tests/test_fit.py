@@ -396,6 +396,7 @@ def test_the_losses_are_those_of_scipy():
         for k in (0, 1):
             slope = (high[k] - low[k]) / (2 * d * z)
             assert loss(z)[k + 1] == pytest.approx(slope, rel=1e-4, abs=1e-8)
+    assert [x.tolist() for x in LOSSES["huber"](np.ones(1))] == [[1.0], [1.0], [0.0]]
 
 
 @pytest.mark.parametrize(

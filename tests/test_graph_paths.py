@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from contact_graph import FRICTION, OPEN, STICK, Case, dense
 from loops import for_each
-from plain import plain
+from plain import plain, put, space
 
 from explorer.codes import LCP_ITERATIONS, LCP_RAY, SUCCESS
 from explorer.kernels.friction.graph_structures import SPARE
@@ -224,6 +224,44 @@ def test_a_path_leads_to_a_solution_and_proximal_steps_do(seed):
     assert proximal.approach(g, path, left, 1e-9, 1e-11, 0) == (LCP_ITERATIONS, left)
     narrow = path._replace(A=path.A[:, :1])
     assert proximal.approach(g, narrow, left, 1e-9, 1e-11, 99) == (LCP_RAY, left)
+
+
+@for_each(("fine", "taken"), [(0.5e-6, True), (1e-6, False), (2e-6, False), (np.nan, False)])
+def test_what_polishing_does_not_improve_is_not_taken(monkeypatch, fine, taken):
+    """Of a residual of 1e-6 behind the path."""
+    case = Case(FRICTION[0], mu=0.3)
+    g, path = prepared(case)
+    told = iter([1e-6, fine])
+
+    def polish(graph, path):
+        graph.P[:] += 1.0
+
+    put(monkeypatch, proximal.approach, prepare=lambda *_: True, along_path=lambda *_: (True, 3), residual=lambda graph: next(told), polish=polish)  # fmt: skip
+    monkeypatch.setitem(proximal.approach.__globals__, "BEGIN", proximal.SETTLED)
+    before = g.P.copy()
+    status, left = proximal.approach(g, path, 1.0, 1e-5, 1e-5 * 1e-3, 5)
+    assert (status, left) == (SUCCESS, fine if taken else 1e-6)
+    assert g.P[: case.rows].tolist() == (before[: case.rows] + taken).tolist()
+
+
+@for_each(("mode", "change", "told"), [
+    ("STICK", (0.5, 0.1), (2.5, 0.3)), ("STICK", (0.5, 9.0), (2.5, 0.75)), ("STICK", (0.5, -9.0), (2.5, -0.75)), ("STICK", (-5.0, 0.0), (0.0, 0.0)),
+    (1, (0.5, 9.0), (2.5, -0.75)), (-1, (0.5, 9.0), (2.5, 0.75)), (1, (-5.0, 9.0), (0.0, 0.0)),
+])  # fmt: skip
+def test_polishing_keeps_impulses_in_their_cones(monkeypatch, mode, change, told):
+    """From (2, 0.2) with mu = 0.3: what sticks within the bound, what slides at it."""
+    mode = {"STICK": STICK}.get(mode, mode)
+    none, P = np.zeros(2), np.array([2.0, 0.2])
+    g = space(ptr=None, col=None, val=None, act=np.array([0, 5]), m=1, rows=2, place=np.array([1]), mu=np.array([0.3]), q=np.ones(2),
+              P=P, mode=np.full(6, mode), unit=np.ones(2), soft=none, u=none)  # fmt: skip
+    path, left = space(off=np.zeros(2), change=np.array(change)), [True, False]
+    put(monkeypatch, proximal.polish, stiffen=lambda *_: None, include=lambda *_: 0, renew=lambda graph: None, along=lambda *_: 0.0,
+        answer=lambda *_: left.pop(0))  # fmt: skip
+    assert proximal.polish(g, path) == SUCCESS  # a step that halves nothing is the last
+    assert pytest.approx(told) == P
+    assert proximal.polish(g, path) == LCP_ITERATIONS
+    monkeypatch.setitem(proximal.polish.__globals__, "include", lambda *_: -1)
+    assert proximal.polish(g, path) == LCP_ITERATIONS
 
 
 def test_there_are_no_factors_of_a_singular_set(monkeypatch):

@@ -169,10 +169,10 @@ def test_a_fall_or_a_dip_long_before_the_first_sample_is_bracketed(place):
     assert got.g_low == rises.of(2.0 / SAMPLES)
 
 
-@for_each("depth", [1e-3, 1e-7])
-@for_each("k", [1, 2, 5])
-def test_a_dip_between_samples_is_bracketed_and_a_near_miss_noted(k, depth):
-    at = (k - 0.3) / SAMPLES
+@for_each(("depth", "back"), [(depth, back) for depth in (1e-3, 1e-7) for back in (0.3, 0.8)])
+@for_each("k", [1, 2, 3, 5])
+def test_a_dip_between_samples_is_bracketed_and_a_near_miss_noted(k, depth, back):
+    at = (k - back) / SAMPLES
     for lift in (-depth, depth):
         guard = Guard(lambda s, lift=lift: (s - at) ** 2 + lift)
         two, one, g = (guard.of((k - j) / SAMPLES) for j in (2, 1, 0))

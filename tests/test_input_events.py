@@ -279,3 +279,34 @@ def test_the_end_of_a_step_of_newmark_is_kept_on_its_constraints(monkeypatch, fi
     slopes = step.K[stepping.END].reshape(2, block)
     assert slopes[:, :n].tolist() == ([[12, 13], [17, 18]] if finite else [[0, 0], [0, 0]])
     assert not slopes[:, n:].any()
+
+
+@for_each("status", [SUCCESS, FAILS])
+def test_an_event_of_the_inputs_is_written_with_the_state_before_it(monkeypatch, status):
+    """It has no zero of its own, so no derivatives of one; nothing jumps but what its inputs change."""
+    n, columns, block, k = 2, 2, 3, 1
+    names = ("x_minus", "x_plus", "f_minus", "f_plus", "s_minus")
+    at = SimpleNamespace(size=30, **{name: 6 * j for j, name in enumerate(names)})
+    parts, y = np.full((3, 30), 7.0), np.arange(1.0, 10.0)
+    head = np.array([SimpleNamespace(t=9.0, rest=9.0, D=9.0, r_t=9.0, bend=9.0, guard=9, kind=9, before=9, together=9, how=9) for _ in range(3)])  # fmt: skip
+    events, work = SimpleNamespace(head=head, parts=parts, at=at), SimpleNamespace(run=[SimpleNamespace(events=k, t=0.5)], y=y, step=SimpleNamespace(slope=np.zeros(3)))  # fmt: skip
+    problem, same = SimpleNamespace(sizes=SimpleNamespace(n_x=n), state=[SimpleNamespace(mode=4)]), []  # fmt: skip
+
+    def flow(problem, t, x, slope, width):
+        assert (t, width) == (0.5, 0)
+        slope[:] = 10 * x[:block]
+        return status
+
+    put(monkeypatch, breaking.write_event, flow=flow, identity=lambda sizes, event: same.append(event.row is not None))  # fmt: skip
+    assert breaking.write_event(problem, SimpleNamespace(columns=columns), work, events, 3, CROSSING) == status  # fmt: skip
+    if status != SUCCESS:
+        assert (parts == 7.0).all()
+        return
+    assert same == [True]
+    row, wanted = parts[k], np.zeros(30)
+    wanted[0:3] = wanted[6:9] = y[:3]
+    wanted[12:15], wanted[24:30] = 10 * y[:3], y[3:9]
+    assert row.tolist() == wanted.tolist()
+    assert (parts[[0, 2]] == 7.0).all()
+    assert vars(head[k]) == {"t": 0.5, "rest": 0.0, "D": 0.0, "r_t": 0.0, "bend": 0.0, "guard": 3, "kind": CROSSING, "before": 4, "together": 1, "how": breaking.DRIVEN}  # fmt: skip
+    assert vars(head[0])["t"] == vars(head[2])["t"] == 9.0

@@ -276,3 +276,67 @@ def test_positions_that_penetrate_are_corrected_with_all_contacts(monkeypatch, m
     found, record, _ = iterated(monkeypatch, [1.0, 0.0, 1.0, 0.0], m=m, level=BOTH, deep=deep)
     assert found[:3] == (SUCCESS, *told)
     assert record.iterations[2] == (2 if told[1] else 1)
+
+
+@for_each(("m", "level", "constant", "fails"), [
+    (2, VELOCITY, False, None), (2, BOTH, True, None), (0, VELOCITY, False, None), (0, BOTH, True, None), (2, VELOCITY, False, "factor"), (2, VELOCITY, False, "respond"), (2, VELOCITY, True, "complement"),
+])  # fmt: skip
+def test_a_correction_moves_positions_by_forces_and_impulses(monkeypatch, m, level, constant, fails):  # fmt: skip
+    """S dx = -r + what has changed of the impulses; w is what they do to velocities, M^-1 G' z.
+
+    The contacts' law is asked with what is not by the impulses themselves.
+    """
+    rng, n, nc, said = np.random.default_rng(m), 3, 4, []
+    S, r, z0, z1 = rng.normal(size=(n, n)) + 3 * np.eye(n), 1e-3 * rng.normal(size=n), rng.uniform(size=2), rng.uniform(size=2)  # fmt: skip
+    act, G, D, Y = np.array([3, 1]), rng.normal(size=(nc, n)), rng.normal(size=(nc, nc)), 1e-3 * rng.normal(size=(2, nc, n))  # fmt: skip
+    g0, x0, w0, a1 = rng.normal(size=2), 1e-3 * rng.normal(size=n), 1e-3 * rng.normal(size=n), 1e-3 * rng.normal(size=n)  # fmt: skip
+    unknown = space(act=act, q=g0.copy(), z=z0.copy(), M=D)
+    work = space(x=x0.copy(), w=w0.copy(), dx=np.zeros(n), best=np.zeros(n), a1=a1, r=r, old=np.zeros(2), problem=unknown, state=[space(span=0.25)],
+                 responses=space(LU=[S, S], band=np.zeros((2, 2), int), pivots=[None, None], Y=Y), lcp=space(kept=[space(count=5)]))  # fmt: skip
+    problem = space(contacts=space(G=(None, None, None)), matrices=space(M=1, K=2, C=3), options=space(constant=constant, lcp="lcp"), method=space(level=level, alpha_m=0.25))  # fmt: skip
+    record, step, weights = space(residuals=np.zeros((3, 2))), space(row=1, h=0.5, c_w=0.125), space(A_C=7.0, A_K=8.0, D_x=0.75)  # fmt: skip
+
+    def done(name):
+        return FAILS if name == fails else SUCCESS
+
+    def factor(system, mass, by_c, by_k, responses, which):
+        said.append(("factor", mass, by_c, by_k, which))
+        return done("factor")
+
+    def solve(LU, size, low, high, pivots, b):
+        b[:] = np.linalg.solve(LU, b)
+
+    def complement(given, count, span, options, lcp):
+        said.append(("complement", count, span, given.q[:m].copy()))
+        given.z[:] = z1
+        return done("complement"), 0.0625
+
+    put(monkeypatch, alpha.correct, factor=factor, respond=lambda *given: said.append(("respond", given[0])) or done("respond"), lu_solve=solve,
+        complement=complement, along=lambda ptr, col, val, a, v: G[a] @ v)  # fmt: skip
+    told = alpha.correct(problem, record, work, step, weights, m)
+    names = [one[0] for one in said]
+    wanted = [] if constant else ["factor", *(["respond"] if m else [])]
+    wanted += ["complement"] if m else []
+    if fails:
+        assert told == (FAILS, 0.0, 0.0)
+        assert names == wanted[: wanted.index(fails) + 1]
+        return
+    assert names == wanted
+    if not constant:
+        assert said[0] == ("factor", 0.75, 7.0, 8.0, alpha.SMOOTH)
+        assert work.lcp.kept[0].count == (-1 if m else 5)
+    free = np.linalg.solve(S, -r)
+    moved = free + Y[alpha.SMOOTH][act[:m]].T @ (z1 - z0)[:m]
+    new = Y[alpha.MASS][act[:m]].T @ z1[:m]
+    if m:
+        _, count, span, asked = said[-1]
+        assert (count, span) == (2, 0.25)
+        np.testing.assert_allclose(asked, g0 + 0.75 * G[act] @ free - D[np.ix_(act, act)] @ z0)
+        assert record.residuals[2, 0] == 0.0625 / (1.0 if level == VELOCITY else 0.5)
+        np.testing.assert_array_equal(work.old, z0)
+    np.testing.assert_allclose(work.x, x0 + moved, rtol=1e-12)
+    np.testing.assert_allclose(work.best, x0)
+    np.testing.assert_allclose(work.w, new, atol=1e-15)
+    change = max(abs(moved).max(), 0.125 * abs(new - w0).max())
+    size = max(abs(work.x).max(), abs(a1).max(), 0.125 * abs(new).max(initial=0.0))
+    assert told == (SUCCESS, pytest.approx(change), pytest.approx(size))

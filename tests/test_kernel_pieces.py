@@ -273,6 +273,140 @@ def test_events_of_contacts_are_counted_and_those_of_one_are_points(monkeypatch,
     assert seen.events.tolist() == [[9, 9], [10, 11 + (0 if since else 300)], [9, 9]]
 
 
+@for_each(("codes", "code"), [([SUCCESS], SUCCESS), ([members.UNFACTORED, SUCCESS], SUCCESS), ([members.UNFACTORED, 3], 3), ([members.UNFACTORED, members.UNFACTORED], members.APART), ([4], 4), ([-5], members.APART)])  # fmt: skip
+def test_bytes_of_a_member_are_written_before_its_march(monkeypatch, codes, code):
+    """Before a last step of another size those of that step too; what is there is cleared first."""
+    done, left = [], [*codes]
+    put(monkeypatch, members.prepare, clear=lambda *given: done.append(("clear", *given)), copy=lambda *given: done.append(given))  # fmt: skip
+    monkeypatch.setitem(members.march_one.__globals__, "go_on", lambda *given: done.append(given) or left.pop(0))  # fmt: skip
+    patches = members.Patches(np.array([[1, 100, 10, 8], [2, 200, 0, 16]]), np.array([[3, 300, 5, 24]]), np.array([[7, 4]]), None)  # fmt: skip
+    task = space(march="m", problem="p", record="r", work="w")
+    assert members.march_one(task, patches, 6, 3) == code
+    begin = [("clear", 7, 24), (1, 130, 8), (2, 200, 16), ("m", "p", "r", "w")]
+    assert done == begin + [(3, 315, 24), ("m", "p", "r", "w")] * (len(codes) - 1)
+
+
+@for_each(("last", "blown"), [(2.9e6, False), (3.1e6, True), (np.inf, True), (-3.1e6, True), (0.0, False)])  # fmt: skip
+def test_a_run_may_be_unstable_that_ends_far_beyond_its_first_rows(last, blown):
+    """A million times the largest of three rows; of positions where there are no velocities."""
+    x = np.array([[0.0, 1.0], [-3.0, 2.0], [0.0, 0.0], [9.0, 9.0], [0.0, last]])
+    none = np.zeros((5, 0))
+    for q, v in ((1e9 * x, x), (x, none)):
+        assert members.may_be_blown(space(q=q, v=v, t=np.zeros(5))) == blown
+        assert not members.may_be_blown(space(q=q[2:], v=v[2:], t=np.zeros(3)))
+
+
+@for_each(("lost", "caught", "wanted"), [(0, None, True), (5, members.FREE, True), (5, 2, False)])
+def test_points_are_kept_as_far_as_there_is_room(monkeypatch, lost, caught, wanted):
+    """All of them are counted; where attractors are known the last one alone, until it is theirs."""
+    put(monkeypatch, members.take_point, caught_by=lambda known, point, track: caught)
+    seen = space(found=np.array([7, 0]), points=np.full((2, 2, 2), np.nan), times=np.full((2, 2), np.nan),
+                 point=np.zeros(2), caught=np.full(2, members.FREE), track=None)  # fmt: skip
+    for k in range(3):
+        seen.point[:] = [k, 10 * k]
+        assert members.take_point(space(lost=lost), seen, 1, 0.5 + k) == (not wanted)
+    kept = [2, np.nan] if lost else [0, 1]
+    np.testing.assert_array_equal(seen.points[1, :, 0], kept)
+    np.testing.assert_array_equal(seen.points[1, :, 1], np.multiply(kept, 10))
+    np.testing.assert_array_equal(seen.times[1], np.add(kept, 0.5))
+    assert np.isnan(seen.points[0]).all()
+    assert seen.found.tolist() == [7, 3]
+    assert seen.caught[1] == (caught if lost else members.FREE)
+
+
+def observing(monkeypatch, most, until=99, **more):
+    """Return a run x = 1 + t, v = 3 x at uneven times up to 2 s, what is kept of it, and its points."""
+    t, points = np.array([0.0, 0.3, 0.5, 1.1, 1.6, 2.0]), []
+    seen = space(found=np.zeros(3, int), points=np.zeros((3, most, 2)), point=np.zeros(2), jump=np.zeros(6, np.int8),
+                 hit=np.array([0, 2, 5, 99, 99, 99]), **more)  # fmt: skip
+
+    def take(known, own, k, time):
+        points.append((time, *own.point.tolist()))
+        own.found[k] += 1
+        return len(points) == until
+
+    for function in (members.read_times, members.read_events):
+        put(monkeypatch, function, take_point=take)
+    return space(t=t, q=(1 + t)[:, None], v=3 * (1 + t)[:, None]), seen, points
+
+
+@for_each(("since", "offset", "most", "lost", "until", "told"), [
+    (0.0, 0.0, 9, 0, 99, [0.0, 0.5, 1.0, 1.5, 2.0]), (0.6, 0.1, 9, 0, 99, [0.6, 1.1, 1.6]), (0.7, 0.1, 2, 0, 99, [1.1, 1.6]), (0.0, 0.0, 2, 3, 4, [0.0, 0.5, 1.0, 1.5]),
+    (0.0, 0.4, 9, 0, 99, [0.4, 0.9, 1.4, 1.9]), (3.0, 0.0, 9, 0, 99, []), (0.0, -0.2, 9, 0, 99, [0.3, 0.8, 1.3, 1.8]), (1e-12, 0.0, 1, 0, 99, [0.0]),
+])  # fmt: skip
+def test_points_of_a_period_lie_at_its_multiples(
+    monkeypatch, since, offset, most, lost, until, told
+):
+    """From `since` on, up to the end, as many as there is room for, or until the run is caught."""
+    trace, seen, points = observing(monkeypatch, most, until)
+    given = space(period=[9.0, 0.5, 9.0], offset=[9.0, offset, 9.0], since=[9.0, since, 9.0])
+    members.read_times(trace, space(lost=lost), given, seen, 1)
+    wanted = [(t, 1 + t, 3 * (1 + t)) for t in told]
+    assert [one[0] for one in points] == pytest.approx(told, abs=1e-12)
+    assert len(points) == len(wanted)
+    np.testing.assert_allclose(np.reshape(points, (-1, 3)), np.reshape(wanted, (-1, 3)), atol=1e-12)
+
+
+@for_each(("before", "until", "rows"), [(False, 99, [0, 2, 5]), (True, 99, [0, 1, 4]), (True, 2, [0, 1])])  # fmt: skip
+def test_points_of_events_are_states_behind_or_before_them(monkeypatch, before, until, rows):
+    trace, seen, points = observing(monkeypatch, 9, until)
+    members.read_events(trace, None, space(before=before), seen, 1, 3)
+    assert [t for t, *_ in points] == trace.t[[0, 2, 5][: len(rows)]].tolist()
+    assert [x for _, x, _ in points] == trace.q[rows, 0].tolist()
+    assert [v for *_, v in points] == trace.v[rows, 0].tolist()
+
+
+@for_each(("section", "extrema", "caught"), [("BY_EVENT", True, members.FREE), ("BY_PERIOD", False, 4), ("NOWHERE", True, members.FREE)])  # fmt: skip
+def test_what_is_asked_of_a_run_is_read_from_its_rows(monkeypatch, section, extrema, caught):
+    """Its end, or the point at which it was caught; the extrema from `since` on."""
+    x = np.array([[5.0, -9.0], [1.0, 2.0], [-2.0, 4.0], [0.5, 3.0]])
+    trace, called = space(t=np.array([0.0, 1.0, 2.0, 3.0]), q=x, v=10 * x[:, :1]), []
+    track = [space(near=1, streak=2, outside=3)]
+    seen = space(end=np.full((2, 3), np.nan), caught=np.array([7, 7]), found=np.array([7, 7]), track=track, t=np.array([7.0, 3.0]),
+                 times=np.array([[7.0, 7.0], [1.5, 7.0]]), points=np.arange(12.0).reshape(2, 2, 3), point=np.zeros(3),
+                 low=np.full((2, 3), np.nan), high=np.full((2, 3), np.nan))  # fmt: skip
+
+    def read(name):
+        def note(trace, known, given, own, k, *hits):
+            called.append((name, *hits))
+            assert (track[0].near, track[0].streak, track[0].outside) == (members.FREE, 0, 0)
+            assert (own.found[k], own.caught[k]) == (0, members.FREE)
+            own.caught[k] = caught
+
+        return note
+
+    put(monkeypatch, members.read, read_contacts=lambda *given: called.append("contacts") or 3, read_events=read("events"), read_times=read("times"))  # fmt: skip
+    given = space(section=getattr(members, section), extrema=extrema, since=[9.0, 1.0])
+    members.read(trace, None, None, given, seen, 1)
+    assert called == ["contacts", *{"BY_EVENT": [("events", 3)], "BY_PERIOD": [("times",)]}.get(section, [])]  # fmt: skip
+    free = caught == members.FREE
+    assert seen.end[1].tolist() == ([0.5, 3.0, 5.0] if free else seen.points[1, 0].tolist())
+    assert seen.t.tolist() == [7.0, 3.0 if free else 1.5]
+    if extrema:
+        assert (seen.low[1].tolist(), seen.high[1].tolist()) == ([-2.0, 2.0, -20.0], [1.0, 4.0, 10.0])  # fmt: skip
+    assert np.isnan(seen.low[0] if extrema else seen.low).all()
+
+
+def test_members_run_one_by_one_and_are_read_up_to_their_last_row(monkeypatch):
+    """Not those that run by themselves, nor those that fail, and those that blow up run again."""
+    done, row = [], np.zeros(1, int)
+    names = ("t", "q", "v", "p", "gap", "gap_dot", "doing")
+    trace = space(**{name: np.arange(6.0) + k for k, name in enumerate(names)})
+
+    def march(task, patches, rows, k):
+        row[0] = k
+        done.append(("march", rows, k))
+        return 3 if k == 2 else SUCCESS
+
+    put(monkeypatch, members.ensemble, refer=lambda one: one, march_one=march, may_be_blown=lambda own: own.t.size == 4,
+        read=lambda own, contacts, known, given, seen, k: done.append(("read", k, [len(part) for part in own])))  # fmt: skip
+    seen = space(code=np.array([7, members.APART, 7, 7, 7]), t=np.full(5, np.nan))
+    members.ensemble(None, space(row=row), trace, None, None, space(rows=np.arange(5) + 10), seen)
+    assert done == [("march", 10, 0), ("read", 0, [1] * 7), ("march", 12, 2), ("march", 13, 3), ("march", 14, 4), ("read", 4, [5] * 7)]  # fmt: skip
+    assert seen.code.tolist() == [SUCCESS, members.APART, 3, members.APART, SUCCESS]
+    np.testing.assert_array_equal(seen.t, [0, np.nan, 2, 3, 4])
+
+
 def test_a_mode_without_conditions_is_followed_by_the_next_one(monkeypatch):
     """Its number is not what its conditions would be."""
     asked = []
@@ -337,6 +471,16 @@ def fired(
     search, problem = space(samples=samples, watch=watch), space(out=np.array([9.0, 9.0, out]))
     fraction = locating.fires(problem, None, None, search, 0, best, final, band)
     return fraction, watch[0], asked, many
+
+
+@for_each(("slope", "falls"), [(-0.25, 1), (0.0, 0), (0.25, 0)])
+def test_a_guard_that_falls_at_the_end_of_a_step_is_known_to(monkeypatch, slope, falls):
+    for sign in (1.0, -1.0):
+        fraction, watch, *_ = fired(monkeypatch, lambda s, f=sign: f * (1 + slope * s), sign=sign)
+        assert (fraction, watch.falling) == (2.0, falls)
+    step = 1 / locating.fires.__globals__["SAMPLES"]  # it has turned since the sample before
+    turned = fired(monkeypatch, lambda s: 1 + (s - 1 + 0.9 * step) ** 2)[1]
+    assert turned.falling == 0
 
 
 @for_each(

@@ -39,16 +39,16 @@ class Case:
         self.H, self.rho = H + H.transpose(0, 2, 1), 0.3 * normal(size=N_RHO)
         self.M = normal(size=(N, N))
         self.M = self.M @ self.M.T + np.eye(N)
-        nc, size, wide = 1, N + N_PHI, 2 * N
-        count = nc + N_PHI
+        nc, nt, size, wide = 1, 1, N + N_PHI, 2 * N
+        count = nc + nt + N_PHI
         self.on = np.flatnonzero(closed)
         self.y = normal(size=(len(wrt) + 1) * (wide + 1))
         self.zero = 0.0
         self.zero = near - self.phi(0.3, self.y[:N])
         self.problem = SimpleNamespace(
-            sizes=SimpleNamespace(n=N, n_x=wide, n_rho=N_RHO, n_c=nc, n_t=0, rows=count, penalty=1 + wide),
+            sizes=SimpleNamespace(n=N, n_x=wide, n_rho=N_RHO, n_c=nc, n_t=nt, rows=count, penalty=1 + wide),
             functions=SimpleNamespace(table=None, eliminated=-1), links=[SimpleNamespace(change=-1, sign=0)] * N_PHI, changes=[], inp=np.zeros(4 + wide), out=np.full(99, np.nan),
-            rows=[SimpleNamespace(closed=c) for c in (0, *closed)], partner=np.full(count, -1),
+            rows=[SimpleNamespace(closed=c) for c in (0, 0, *closed)], partner=np.full(count, -1),
             state=[SimpleNamespace(held=sum(closed), form=INDEX1)], wrt=np.array(wrt),
             saddle=SimpleNamespace(W=np.full((size, size), np.nan), pivots=np.zeros(size, int),
                                    solution=np.zeros(size), tangent=np.full(size, np.nan)),
@@ -79,10 +79,10 @@ class Case:
 
     def evaluate(self, _, which, inp, out):
         t, q, v = inp[0], inp[1 : 1 + N], inp[1 + N : 1 + 2 * N]
-        nan = np.full(1, np.nan)  # of the contact, which is open
+        nan = np.full(2, np.nan)  # of the contact, which is open, and its tangent
         values = {
             DYNAMICS: lambda: [self.M.ravel(), self.M @ np.ones(N)],
-            CONTACTS: lambda: [nan, self.phi(t, q), nan, self.b, np.full(N, np.nan), self.slope(q).ravel(), np.zeros(3)],
+            CONTACTS: lambda: [nan, self.phi(t, q), nan, self.b, np.full(2 * N, np.nan), self.slope(q).ravel(), np.zeros(3)],
             DRIFT: lambda: [part.ravel() for part in self.drift(q, v)] + [np.zeros(N_PHI)],
         }[which]()  # fmt: skip
         out[:] = np.nan
@@ -99,6 +99,8 @@ def test_states_and_sensitivities_are_put_on_their_constraints(monkeypatch, seed
     on, y, t = case.on, case.y, 0.3
     before = y.copy().reshape(-1, 2 * N + 1)
     first = case.slope(before[0, :N])[on]
+    for row in case.problem.rows[:2]:
+        row.closed = 1  # of a contact that is held nothing is asked
     assert manifold.project(case.problem, t, y, 3) == SUCCESS
     after = y.reshape(-1, 2 * N + 1)
     q, v = after[0, :N], after[0, N : 2 * N]
@@ -141,11 +143,11 @@ def test_what_has_no_direction_is_told(monkeypatch):
     mu, gradient = np.ones(2 * N), np.zeros(3)
     assert transposed.pull_back_projection(case.problem, 0.0, case.y, mu, gradient) == SINGULAR
     assert manifold.hold(case.problem, 0.3, case.y) == -1
-    assert [row.closed for row in case.problem.rows] == [0, 1, 0]  # it follows from the other
+    assert [row.closed for row in case.problem.rows] == [0, 0, 1, 0]  # it follows from the other
     assert case.problem.state[0].held == 1
     case.problem.state[0].form = PENALTY
     assert manifold.hold(case.problem, 0.3, case.y) == -1
-    assert [row.closed for row in case.problem.rows] == [0, 1, 1]
+    assert [row.closed for row in case.problem.rows] == [0, 0, 1, 1]
     case.e[1] = 0.0
     assert manifold.hold(case.problem, 0.3, case.y) == 1
     case = Case(monkeypatch, 1, closed=(0, 0))
@@ -153,11 +155,11 @@ def test_what_has_no_direction_is_told(monkeypatch):
     for side, held in ((1, [0, 1, 0]), (-1, [0, 1, 1])):  # the second holds on one side alone
         case.problem.changes = [SimpleNamespace(side=side)]
         assert manifold.hold(case.problem, 0.3, case.y) == -1
-        assert [row.closed for row in case.problem.rows] == held
+        assert [row.closed for row in case.problem.rows] == [0, *held]
         assert case.problem.state[0].held == sum(held)
     before = case.y.copy()
     assert manifold.hold(case.problem, 0.3, case.y) == -1  # both have a direction of their own
-    assert [row.closed for row in case.problem.rows] == [0, 1, 1]
+    assert [row.closed for row in case.problem.rows] == [0, 0, 1, 1]
     case.problem.state[0].held = 0
     for row in case.problem.rows:
         row.closed = 0

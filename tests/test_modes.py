@@ -1,8 +1,12 @@
 """Natural modes against closed forms; damping matrices by the ratios that they were asked for."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 import scipy.sparse as sparse
+from loops import for_each
+from plain import space
 
 import explorer as ex
 from explorer import LinearMechanicalSystem, MechanicalSystem, Newmark, modal_damping, rayleigh
@@ -10,6 +14,7 @@ from explorer.errors import BadValue, NotApplicable
 from explorer.models import models
 from explorer.models.shear_building import frequencies
 from explorer.study import modes
+from explorer.study.modes import _about
 
 
 def chain(n):
@@ -130,3 +135,52 @@ def test_the_shapes_are_drawn():
     assert "-9.81 1/s" in ex.views.modes(modes(upright, about="start")).data[0].name
     many = ex.views.modes(modes(LinearMechanicalSystem("c", np.eye(40), chain(40).toarray())))
     assert [line.mode for line in many.data] == ["lines"] * 6
+
+
+class Sprung:
+    """f = b - K (q - q^3 / 6 c): a spring that softens, in coordinates of other units."""
+
+    n = 2
+
+    def __init__(self, start, b=(0.3, -0.2), c=1.0, units=(1.0, 1.0)):
+        self.q0, self.b, self.c, self.system = np.array(start, float) * units, np.array(b), c, space(name="m")  # fmt: skip
+        self.K, self.units = np.array([[3.0, -1.0], [-1.0, 2.0]]), np.array(units)
+
+    def input(self, values):
+        return np.array([0.0, 9.0, 9.0, 9.0, 9.0, *values])
+
+    def start(self, values):
+        return self.q0.copy(), np.zeros(2)
+
+    def forces(self, inp):
+        q = inp[1:3] / self.units
+        return (self.b - self.K @ (q - self.c * q**3 / 6)) / self.units
+
+    def tangents(self, inp):
+        q = inp[1:3] / self.units
+        return None, self.K * (1 - self.c * q**2 / 2) / self.units / self.units[:, None]
+
+
+@for_each(("start", "units"), [((0.0, 0.0), (1.0, 1.0)), ((0.1, 0.0), (1e-6, 1.0)), ((0.0, 0.0), (1e5, 1e-5)), ((0.2, -0.3), (1.0, 1e4))])  # fmt: skip
+def test_modes_are_about_an_equilibrium_near_the_start(start, units):
+    """Whatever the units are."""
+    one = Sprung(start, units=units)
+    found = _about(one, [7.0], "equilibrium") / units
+    np.testing.assert_allclose(one.K @ (found - found**3 / 6), one.b, atol=1e-10)
+    assert np.abs(found).max() < 0.5
+    assert _about(one, [7.0], "start").tolist() == one.q0.tolist()
+    assert _about(one, [7.0], [3, 4]).tolist() == [3.0, 4.0]
+    for wrong in ([1.0], [1.0, np.nan], [[1.0, 2.0]]):
+        with pytest.raises(BadValue, match="about needs 2 finite numbers"):
+            _about(one, [7.0], wrong)
+    with pytest.raises(BadValue, match="must be 'equilibrium', 'start' or 2 coordinates"):
+        _about(one, [7.0], "rest")
+    with pytest.raises(BadValue, match="'m' has no equilibrium near its start: the residual force"):
+        _about(Sprung((0.0, 0.0), b=(9.0, 9.0)), [7.0], "equilibrium")
+
+
+def test_a_system_that_nothing_holds_rests_at_its_start():
+    """Its matrix is singular: there is no first step to it, but there is an equilibrium."""
+    one = Sprung((2.0, 3.0), b=(0.0, 0.0))
+    one.K = np.zeros((2, 2))
+    assert _about(one, [], "equilibrium").tolist() == [2.0, 3.0]

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from loops import for_each
-from plain import opened, plain
+from plain import opened, plain, put
 
 from explorer.codes import NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 from explorer.kernels.model.held_inputs import NEVER
@@ -555,3 +555,18 @@ def test_a_step_without_a_solution_is_taken_again_where_its_length_is_free(
     assert (status, taken) == (whole.AGAIN if told == "AGAIN" else told, [])
     assert after == (h / 2 if told == "AGAIN" else h)
     assert np.isnan(record.residual[1]) if told == "AGAIN" else record.residual[1] == 0.5
+
+
+@for_each(("row", "breaks", "interpolated", "before"), [(0, False, False, 0.0), (2, False, True, 0.5), (2, True, False, 0.0), (1, False, True, 0.25)])  # fmt: skip
+def test_a_march_looks_back_at_the_step_before_unless_its_inputs_change(monkeypatch, row, breaks, interpolated, before):  # fmt: skip
+    t, a, filled = np.array([0.0, 0.25, 0.75]), np.arange(6.0).reshape(3, 2), []
+    record = SimpleNamespace(t=t, a=a, q=a + 10, v=a + 20)
+    work = SimpleNamespace(x=np.zeros(2), a_before=np.full(2, 9.0), state=[SimpleNamespace(before=9.0)], F0=np.full(2, 9.0))  # fmt: skip
+    problem = SimpleNamespace(grid="g", method=SimpleNamespace(interpolated=interpolated), bundles=SimpleNamespace(inp=None))  # fmt: skip
+    put(monkeypatch, whole.begin, changes_at=lambda grid, at: breaks and at == t[row], forces=lambda problem, F: F.fill(5.0),
+        fill=lambda inp, at, q, v, n: filled.append((at, q.tolist(), v.tolist(), n)))  # fmt: skip
+    whole.begin(problem, record, work, row)
+    assert work.a_before.tolist() == a[max(row - 1, 0)].tolist()
+    assert work.state[0].before == before
+    assert filled == ([(t[row], (a[row] + 10).tolist(), (a[row] + 20).tolist(), 2)] if interpolated else [])  # fmt: skip
+    assert work.F0.tolist() == [5.0 if interpolated else 9.0] * 2

@@ -10,6 +10,8 @@ import pytest
 from loops import for_each
 from plain import plain
 
+from explorer.views.drawing import polyline as curves
+
 lines = plain("drawing.polyline")
 
 
@@ -235,3 +237,58 @@ def test_a_column_with_very_many_jumps_is_drawn_through():
     assert sum(lift for _, _, lift in got) == lines._PARTS + 1
     assert len(got) <= 4 * (lines._PARTS + 1)
     assert got[-1][0] == 2 * n - 1
+
+
+# ---------------------------------------------------------------- the points of one curve
+
+
+def chosen(x, y, rows, gaps=(), size=100.0, t=None, over_time=False):
+    """Return a curve of which some rows are shown, with gaps before some of these."""
+    x, y = np.array(x, float), np.array(y, float)
+    one = object.__new__(curves._Chosen)
+    one.x, one.y, one.t = x, y, x if t is None else np.array(t, float)
+    one.box = curves.Box(curves.Axis(0.0, 10.0, size), curves.Axis(0.0, 10.0, size), over_time)
+    one.all = np.arange(len(x)), np.arange(len(x)), np.zeros(len(x), np.int8)
+    one.all[2][[0, *gaps]] = 1
+    one.across = one.up = np.array(rows)
+    one.lift = np.isin(one.across, [0, *gaps]).astype(np.int8)
+    one.px, one.py = one.box.x.pixels(x), one.box.y.pixels(y)
+    return one
+
+
+@for_each(("gaps", "wanted"), [((), [0, 1, 3, 4]), ((3,), [0, 1, None, 3, 4]), ((1, 3), [0, None, 1, None, 3, 4]), ((2,), [0, 1, 3, 4])])  # fmt: skip
+def test_a_gap_is_no_value_before_the_point_behind_it(gaps, wanted):
+    """But its time goes on; of other curves x has no value there either."""
+    x, y, t = np.arange(5.0), np.arange(5.0) ** 2, 10 * np.arange(5.0)
+    for own in (None, t):
+        one = chosen(x, y, [0, 1, 3, 4], gaps, t=own)
+        across, up, times = one.points(curves.Shared(), np.float64)
+        later = [one.t[k if k is not None else wanted[n + 1]] for n, k in enumerate(wanted)]
+        assert times.tolist() == later
+        np.testing.assert_array_equal(up, [np.nan if k is None else y[k] for k in wanted])
+        if own is None:
+            assert across.tolist() == later
+        else:
+            np.testing.assert_array_equal(across, [np.nan if k is None else x[k] for k in wanted])
+    none = chosen(x, y, np.zeros(0, int))
+    assert [part.tolist() for part in none.points(curves.Shared(), np.float32)] == [curves.OFF[0].tolist(), curves.OFF[1].tolist(), curves.OFF[0].tolist()]  # fmt: skip
+
+
+@for_each(("since", "rows"), [(-1.0, [0, 2, 4]), (0.0, [0, 2, 4]), (0.5, [1, 2, 4]), (2.0, [2, 4]), (2.5, [3, 4]), (4.0, [4]), (9.0, [])])  # fmt: skip
+def test_a_curve_that_is_cut_begins_at_its_first_later_point(since, rows):
+    one = chosen(np.arange(5.0), np.arange(5.0), [0, 2, 4])
+    one.cut(since)
+    assert one.across.tolist() == one.up.tolist() == rows
+    assert len(one.lift) == len(rows)
+
+
+@for_each(("y", "gap", "told"), [
+    ([0, 5, 0, 5, 0, 5, 0, 5], 4, True), ([0, 1, 0, 1, 8, 9, 8, 9], 4, False), ([0, 1, 0, 1, 1.01, 0, 1, 0], 4, True), ([0, 5, 0, 5, 0.2, 0.3, 0.2, 0.3], 4, True), ([0, 0.1, 0, 0.1, 3, 4, 3, 4], 4, False),
+])  # fmt: skip
+def test_a_gap_is_not_seen_where_the_curve_beside_it_covers_it(y, gap, told):
+    """Curves that go up and down within a pixel from left to right; a pixel is 0.1 high."""
+    one = chosen(5 + 1e-4 * np.arange(8.0), y, range(8), (gap,))
+    assert one._crowded == told
+    if told and abs(y[gap] - y[gap - 1]) > 0.2:
+        wide = chosen(0.5 * np.arange(8.0), y, range(8), (gap,))
+        assert not wide._crowded

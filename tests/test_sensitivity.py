@@ -472,6 +472,7 @@ def test_sharp_functions_of_complex_numbers_have_the_value_and_slope_of_real_one
             assert np.real(z) == pytest.approx(real[name](x), abs=1e-14), name
             assert np.imag(z) / 1e-30 == pytest.approx(slope, abs=1e-6), name
     assert _SHARP["Heaviside"](0.0) == 0.5
+    assert _SHARP["Abs"](2e-30j) == 2e-30j  # the right-hand one, as of x >= 0
 
 
 def test_the_residual_of_a_saltation_is_relative():

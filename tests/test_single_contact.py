@@ -100,6 +100,23 @@ def test_a_direction_without_an_answer_holds_what_it_can(mu):
             assert P[1] == pytest.approx(P[2], abs=1e-6)
 
 
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_what_round_off_leaves_to_hold_sticks(scale):
+    """Nothing is moved but the normal: a sliding speed of 1e-13 of its terms is none."""
+    P_n = scale
+    for row in (3, 6):
+        B = np.zeros(9)
+        B[0], B[row] = 1.0, 0.5  # the normal impulse moves one of the directions by a half of it
+        for part, sticks in ((0.9, True), (1.5, False)):
+            q = np.zeros(3)
+            q[0], q[row // 3] = -P_n, -0.5 * P_n
+            q[2 if row == 3 else 1] = part * 1e-13 * P_n  # of 0.5 P_n + 0.5 P_n
+            *P, doing = one.in_plane(B, 0, 0.5, *q)
+            assert (doing == STICK) == sticks
+            if sticks:
+                assert [P_n, 0.0, 0.0] == P
+
+
 @pytest.mark.parametrize("mu", [0.2, 0.9])
 def test_what_can_be_held_without_one_direction_sticks(mu):
     """D of rank two, q = -D P for a P inside the cone: that P holds it, and is the smallest."""

@@ -168,12 +168,16 @@ def test_fields_and_multipliers_have_the_slopes_of_their_difference_quotients(se
         return system.affine(system.f, y, system.multipliers(y))
 
     slopes = system.quotient(system.multipliers)
-    scratch = system.scratch()
-    active.solve(system.words, 0, scratch)
-    scratch.moved[:] = 7.0
-    active.derive(system.words, 0, scratch)
     near = {"rtol": 1e-5, "atol": 1e-5 * (1 + np.nanmax(abs(slopes), initial=0.0))}
-    np.testing.assert_allclose(scratch.moved, slopes, **near)
+    root = system.words[active.MODES]
+    for number, others in ((0, (1, 1, 1)), (2, (0, 0, 0)), (2, (1, 1, 1))):
+        system.mode(number - 1 if number else 1, 0, others)  # of the neighbour it takes nothing
+        system.mode(number, root, system.signs)
+        scratch = system.scratch()
+        active.solve(system.words, number, scratch)
+        scratch.moved[:] = 7.0
+        active.derive(system.words, number, scratch)
+        np.testing.assert_allclose(scratch.moved, slopes, **near)
     np.testing.assert_allclose(system.evaluate(modes.FIELD)[:X], field(system.y), rtol=1e-10)
     assert (system.evaluate(modes.FIELD)[X:] == 99).all()
     got, by_y = system.evaluate(modes.FIELD_TLM), system.quotient(field)
@@ -372,3 +376,27 @@ def test_a_field_without_multipliers_is_no_number_and_no_more_is_written(monkeyp
     count = n * (1 + n + nrho) if tangents else n
     assert np.isnan(result[:count]).all()
     assert (result[count:] == 9.0).all()
+
+
+@for_each("order", itertools.permutations(range(3)))
+def test_roots_of_many_surfaces_are_numbered_by_their_first_multiplier(monkeypatch, order):
+    """Beyond the last one there is none: the multipliers are no numbers."""
+    system = System(0, 3)
+    found = np.array([[0.2, 0.9, 0.1], [0.4, 0.1, 0.2], [0.7, 0.5, 0.3]])[[*order]]
+
+    def roots(bench, m):
+        assert m == 3
+        bench.roots[:3, :3] = found
+        return 3
+
+    monkeypatch.setitem(active.solve.__globals__, "roots", roots)
+    for which in range(4):
+        system.mode(0, which, np.zeros(C, int))
+        scratch = system.scratch()
+        good = active.solve(system.words, 0, scratch)
+        assert good == (which < 3)
+        at = scratch.base[1 + X : 1 + X + C]
+        if which < 3:
+            assert at.tolist() == found[np.argsort(found[:, 0])][which].tolist()
+        else:
+            assert np.isnan(at).all()

@@ -72,6 +72,17 @@ def test_two_equations_have_two_roots_of_opposite_jacobians(seed):
     assert many.pair(bench.corners, 1, bench.w, 1) == 0.0
 
 
+def test_roots_that_have_met_are_no_pair():
+    """x = y and x y = x / 2 + y / 2 - 1 / 4 touch at 1 / 2: the flow on both surfaces has an end there."""
+    bench = many.bench(2)
+    bench.corners[:] = [[0, 1, -1, 0], [0.25, -0.25, -0.25, 0.25]]
+    assert many.discriminant(bench.corners) == 0.0
+    for side in (1, -1):
+        assert many.pair(bench.corners, side, bench.w, 0) == 0.0
+        assert many.pair(bench.corners, side, bench.w, 1) == side
+        np.testing.assert_allclose(bench.w, 0.5, atol=1e-12)
+
+
 @for_each("seed", range(6))
 def test_two_lines_meet_once_and_at_infinity(seed):
     """The root whose Jacobian has the other sign is none."""
@@ -151,3 +162,18 @@ def test_a_box_is_cut_where_it_is_longest(m, seed):
     low = np.random.default_rng(seed).uniform(0, 1, m)
     high = low + np.random.default_rng(seed + 9).uniform(0, 1, m)
     assert many.widest(np.append(low, high), m) == np.argmax(high - low)
+
+
+@for_each("m", [2, 3])
+def test_equations_that_are_affine_become_distances_from_their_root(m):
+    """Multiplied by the inverse of their mean Jacobian: w - w* at every corner of the box."""
+    rng, bench = np.random.default_rng(m), many.bench(m)
+    A, root = rng.normal(size=(m, m)), rng.uniform(size=m)
+    corners = np.array([[corner >> a & 1 for a in range(m)] for corner in range(1 << m)], float)
+    bench.corners[:] = A @ (corners - root).T
+    low, wide = np.full(m, 0.25), np.arange(1, m + 1) / 8
+    assert many.excludes(bench, m, np.concatenate([low, low + wide])) in (0, 1)
+    at = low + wide * corners
+    bench.smaller[:] = A @ (at - root).T
+    many.at_most_one(bench, m)
+    np.testing.assert_allclose(bench.smaller, ((at - root) / wide).T, atol=1e-12)

@@ -75,15 +75,15 @@ def test_newton_ends_at_round_off_or_where_it_no_longer_falls(change, still, tol
 
 @for_each("drive", [0, 2])
 def test_a_step_is_noted_with_what_it_holds(drive):
-    """Two contacts, the first one with a tangent; two derivatives besides the state."""
+    """Two contacts with a tangent each; two derivatives besides the state."""
     n, block, k = 3, 4, 1
     steps = SimpleNamespace(
-        state=np.full((3, 9), -9), t=np.zeros(3), h=np.zeros(3), y=np.zeros((3, 12)),
+        state=np.full((3, 10), -9), t=np.zeros(3), h=np.zeros(3), y=np.zeros((3, 12)),
         carried=np.zeros((3, 6)),
     )  # fmt: skip
-    rows = [SimpleNamespace(closed=c, sigma=s) for c, s in ((1, 0), (0, 0), (5, -1))]
+    rows = [SimpleNamespace(closed=c, sigma=s) for c, s in ((1, 0), (0, 0), (5, -1), (6, 1))]
     problem = SimpleNamespace(
-        sizes=SimpleNamespace(n=n, n_x=n, n_c=2, n_t=1, rows=2), rows=rows,
+        sizes=SimpleNamespace(n=n, n_x=n, n_c=2, n_t=2, rows=2), rows=rows,
         sides=np.array([(-1,), (1,)], [("now", int)]).view(np.recarray),
         state=[SimpleNamespace(mode=7)], drive=SimpleNamespace(t=np.zeros(drive), now=[4]),
         changes=np.array([(6,), (8,)], [("side", int)]).view(np.recarray),
@@ -93,8 +93,8 @@ def test_a_step_is_noted_with_what_it_holds(drive):
     assert (steps.t[k], steps.h[k]) == (0.25, 0.5)
     assert steps.y[k].tolist() == y.tolist()
     assert steps.carried[k].tolist() == [slope[m // n * block + n + m % n] for m in range(6)]
-    held = [7, 1, 0, -1, -1, 1, *([4] if drive else []), 6, 8]
-    assert steps.state[k].tolist() == held + [-9] * (9 - len(held))
+    held = [7, 1, 0, -1, 1, -1, 1, *([4] if drive else []), 6, 8]
+    assert steps.state[k].tolist() == held + [-9] * (10 - len(held))
     assert (steps.state[[0, 2]] == -9).all()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import itertools
 from fractions import Fraction
 
@@ -180,6 +181,33 @@ def test_leading_terms_are_the_closed_forms(beta, gamma):
         assert (period.coefficient, period.power) == (factor, 2)
     else:
         assert period.power > 2
+
+
+def test_steps_of_a_stability_study_lie_in_a_range():
+    """From 1 / _LARGEST up to _LARGEST, both of them too."""
+    module = importlib.import_module("explorer.study.stability")
+    most = module._LARGEST
+    assert stability("central difference", 0.0, [1 / most, most]).omega_h.tolist() == [1 / most, most]  # fmt: skip
+    for wrong in ([0.99 / most], [1.01 * most], [], [[1.0]], [-1.0]):
+        with pytest.raises(ex.BadValue, match="omega_h must be a sequence of numbers from"):
+            stability("central difference", 0.0, wrong)
+
+
+@for_each("numbers", [
+    ("1/5", "2/5", "9/25", "7/10"), ("1/5", "2/5", "1/3", "1/2"), ("-1/4", "1/8", "1/4", "7/8"), ("1/3", "1/3", "3/10", "3/5"), ("0", "1/4", "2/5", "3/4"),
+])  # fmt: skip
+def test_leading_terms_are_those_of_the_amplification_matrix(numbers):
+    """Its oscillating eigenvalue exp(-zeta W' +- i W' sqrt(1 - zeta^2)) for small steps W."""
+    exact = [Fraction(one) for one in numbers]
+    for xi in (Fraction(0), Fraction(1, 5)):
+        damping, period = leading_terms(exact, xi)
+        for W, near in ((2e-2, 0.2), (4e-3, 0.05)):
+            every = np.linalg.eigvals(amplification(Coefficients(*map(float, exact)), W, float(xi)))
+            log = np.log(max(every, key=lambda mu: mu.imag))
+            zeta = -log.real / abs(log)
+            assert zeta - float(xi) == pytest.approx(damping(W), rel=near, abs=1e-12)
+            exactly = W * np.sqrt(1 - float(xi) ** 2)
+            assert exactly / log.imag - 1 == pytest.approx(period(W), rel=near, abs=1e-12)
 
 
 def test_a_term_is_written_with_its_exact_fraction_if_that_is_short():

@@ -349,6 +349,11 @@ def test_a_step_is_linearised_by_its_derivatives(monkeypatch, seed, step_form):
         V[i, v] -= by
     # the residual is beside its terms: it is none where K = f, at most 1
     assert 0 < worst <= 1
+    left()
+    slopes, terms = out[n : n + n * n].reshape(n, n), out[n + n * n :][: n * nsel].reshape(n, nsel)
+    size = abs(K[-1]) + abs(slopes) @ (abs(inp[1 : 1 + n]) + abs(x)) + abs(terms).sum(axis=1)
+    np.testing.assert_allclose(step.unknowns.end, size, rtol=1e-12)  # of the last stage
+    assert worst >= (abs(residual[-n:]) / size).max() * (1 - 1e-9)
     K[:] += np.linalg.solve(J, residual).reshape(s, n)
     assert left()[1] < 1e-14
     x[0] = np.inf

@@ -23,7 +23,7 @@ def record(seed, impact_steps):
     n = int(rng.integers(4, 40))
     lasts = np.repeat(rng.random(n) < 0.5, rng.integers(1, 6, n))[:n]
     p = np.where(lasts, rng.uniform(0.1, 1, n), 0.0)
-    gap_dot = rng.normal(size=n) * np.where(rng.random(n) < 0.3, 1e-3, 1.0)
+    gap_dot = rng.normal(size=n) * np.where(rng.random(n) < 0.3, 1e-3, 1.0) * 10.0 ** -(seed % 4)
     gap = np.where(rng.random() < 0.5, 0.0, 1.0) * np.ones(n)
     if rng.random() < 0.5:
         gap_dot[0] = 0.0

@@ -47,7 +47,8 @@ class Step:
         yield dense, self.M, self.C, self.K
         near = (self.M != 0) | (self.C != 0) | (self.K != 0)
         ptr, col = np.append(0, np.cumsum(near.sum(axis=1))), np.nonzero(near)[1]
-        W = np.full((self.N, 3 * 3 + 1), np.nan)
+        w = max(abs(self.place[j] - self.place[k]) for j, k in zip(*np.nonzero(self.full()), strict=True))  # fmt: skip
+        W = np.full((self.N, 3 * w + 1), np.nan)  # no more than there is to be written
         band = SaddlePoint(W, np.zeros(self.N, np.int64), ptr, col, self.place, np.zeros(self.N))
         yield band, *(A[near][:, None] for A in (self.M, self.C, self.K))
 
@@ -74,7 +75,7 @@ def test_inertia_and_mass_are_told_full_and_as_a_band(seed):
         np.testing.assert_allclose(change, step.M @ (v - before), atol=1e-12)
         np.testing.assert_allclose(size, abs(step.M * before).sum(axis=1), atol=1e-12)
         assert saddle.has_mass(form, M)
-    for at, value in ((0, -1.0), (step.n - 1, 0.0), (2, 1e-3)):
+    for at, value in ((0, -1.0), (step.n - 1, 0.0), (2, 1e-3), (0, 1e-5)):
         other = Step(seed)
         other.M[at, at] = value
         positive = np.linalg.eigvalsh(other.M).min() > 0

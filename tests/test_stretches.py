@@ -367,6 +367,10 @@ def test_a_phase_up_to_a_switch_has_equal_elements(monkeypatch):
     assert phased(monkeypatch, [near], equals=[3])[1][1][2] == 3
     once = (SUCCESS, 1, SURFACE, 0.01)
     assert phased(monkeypatch, [once])[1] == [("stretch", 0.25, 4, 0, 0)]
+    long = (SUCCESS, 1, SURFACE, 0.45)  # as long as two of them
+    status, asked, tally, _ = phased(monkeypatch, [long], equals=[0, 1])
+    assert [one[2] for one in asked[1:]] == [2, 1]
+    assert (status, tally.made) == (SUCCESS, 1)
 
 
 def test_a_phase_without_a_solution_takes_shorter_elements(monkeypatch):

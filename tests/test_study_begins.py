@@ -14,7 +14,11 @@ from test_study_branches import bare
 import explorer as ex
 from explorer.errors import BadValue, StepFailed
 from explorer.runs.members import APART, Asked, Members, Observed
-from explorer.study import cycles, held_cycles, resolve
+from explorer.study import (
+    cycles,
+    held_cycles,
+    resolve,
+)
 from explorer.study import one_by_one as single
 from explorer.study import question as asking
 from explorer.study import search_attractors as search

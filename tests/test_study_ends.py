@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
+import warnings
 from concurrent.futures import Executor, Future
 
 import numpy as np
@@ -12,14 +14,22 @@ from plain import put, space
 from test_study_branches import bare
 
 import explorer as ex
+from explorer.derivatives import trust
 from explorer.errors import BadValue
 from explorer.runs.members import Asked, Observed
-from explorer.study import columns, cycles, equilibria, parts, periods_over
+from explorer.study import (
+    columns,
+    cycles,
+    parts,
+    periods_over,
+)
 from explorer.study import search_attractors as search
 from explorer.study.end_state import end_state
 from explorer.study.formulations import _timed
 from explorer.study.orbit_derivatives import _margin
-from explorer.study.orbit_diagram import _branch
+from explorer.study.orbit_diagram import _branch, _warned
+
+spectra = importlib.import_module("explorer.study.map_spectrum")
 
 # ---------------------------------------------------------------- final states
 
@@ -295,21 +305,6 @@ def test_the_margin_of_an_orbit_is_that_of_its_nearest_border():
     assert _margin(compiled, [], x) == np.inf
 
 
-def test_forces_of_contacts_act_along_the_gradients_of_their_gaps():
-    system = ex.MechanicalSystem("m", q="x y")
-    x, y = system.q
-    system.mass, system.force = [[1, 0], [0, 1]], [-x, 2]
-    system.contact(ex.Contact(x * y, name="a"))
-    system.contact(ex.Contact(3 - y, name="b"))
-    f, gaps, (a, b) = equilibria.formulas_of(system)
-    assert [name for name, _ in gaps] == ["a", "b"]
-    assert [sum(one.coeff(k) * k for k in (a, b)) for one in (e.expand() for e in f)] == [a * y, a * x - b]  # fmt: skip
-    assert [one.subs({a: 0, b: 0}) for one in f] == [-x, 2]
-    system.contact(ex.Contact(y, name="c", mu=0.5, slip="v_x"))
-    with pytest.raises(ex.NotApplicable, match="has friction"):
-        equilibria.formulas_of(system)
-
-
 def test_parts_are_handed_out_until_all_have_come_back(monkeypatch):
     """Two at a time for one worker; what is left is told by the seconds of what has come back."""
     clock, told, written = [0.0], [], []
@@ -367,3 +362,65 @@ def test_a_search_goes_by_a_section_its_periods_and_tolerances(periods, given, w
     assert located.t_end == "12 * (2*pi/omega)"
     assert (located.part(10), located.part(5), located.part(99)) == tuple(f"{k} * (2*pi/omega)" for k in (1, 2, 1))  # fmt: skip
     assert located.periods == 12
+
+
+# ---------------------------------------------------------------- sections that are not met
+
+
+@for_each(("event", "ok", "found", "told"), [
+    ("stop", [[1, 1, 0]], [[0, 0, 0]], "None of the 2 runs of 'm' meets its section 'stop' behind the transient. Choose"), (None, [[1], [1]], [[0], [0]], "None of the 2 runs of 'm' meets its section. Choose"),
+    ("stop", [[1, 1], [1, 1]], [[0, 0], [0, 3]], None), ("stop", [[0, 0]], [[0, 0]], None), ("", [[1]], [[0]], None),
+])  # fmt: skip
+def test_a_section_that_no_run_meets_is_warned_of(event, ok, found, told):
+    section = None if event == "" else space(event=event)
+    branches = {str(k): space(ok=np.array(a, bool), found=np.array(b)) for k, (a, b) in enumerate(zip(ok, found, strict=True))}  # fmt: skip
+    one = space(system=space(name="m"), first=space(question=space(section=section)), branches=branches)  # fmt: skip
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert _warned(one) is one
+    assert [str(w.message)[: len(told or "")] for w in said] == ([told] if told else [])
+
+
+@for_each(("gradient", "mu", "unknown", "count"), [
+    (None, None, [False, False], 3), ([1.0, np.nan], None, [False, False], 4), ([1.0, np.nan], None, [False, True], 1), (None, [np.inf, 1.0, np.nan], [False, False], 2),
+    ([np.nan, 1.0], [1.0], [False, True], 1), ([np.nan, 1.0, 2.0], [1.0], [True, False], 1),
+])  # fmt: skip
+def test_numbers_that_are_none_are_counted_where_no_doubt_tells_of_them(monkeypatch, gradient, mu, unknown, count):  # fmt: skip
+    """Two columns of slopes: one number of the first is none, and two of the second one."""
+    slopes = np.array([[[1.0, np.nan], [np.nan, np.inf]]])
+    monkeypatch.setattr(trust, "_states", lambda solution: (None, slopes))
+    gradient = None if gradient is None else np.array(gradient)
+    (check,) = trust._finite(None, gradient, None if mu is None else np.array(mu), np.array(unknown))  # fmt: skip
+    assert (check.name, check.value) == ("finite", float(count))
+
+
+# ---------------------------------------------------------------- exponents of maps
+
+
+@for_each(("count", "transient"), [(100, 3), (223, 0), (200, 7)])
+def test_exponents_of_a_map_are_means_of_batches(monkeypatch, count, transient):
+    """Each of so many iterates, none of the transient; the frame is orthonormal, and goes on."""
+    asked, frames = [], []
+
+    def spectrum(address, data, inp, out, frame, scratch, size, bound, sums):
+        asked.append((address, data, size, bound))
+        frames.append(frame)
+        inp[1:3] += size
+        sums[:] = np.array([1.0, -2.0]) * size * len(asked)
+        return size
+
+    monkeypatch.setattr("explorer.kernels.maps.tangents.spectrum", spectrum)
+    compiled = space(n_x=2, tangents=space(size=6, address=11, data=22), input=lambda rho: np.array([0.0, 9, 9, *rho]), system=space(name="m"))  # fmt: skip
+    means, last, sizes = spectra._averaged(compiled, 5.0, [7.0], np.array([1.0, 2.0]), count, transient)  # fmt: skip
+    batches = spectra.BATCHES
+    assert [size for *_, size, _ in asked] == [transient, *sizes.tolist()]
+    assert (sizes.sum(), len(sizes)) == (count, batches)
+    assert sizes.max() - sizes.min() <= 1
+    np.testing.assert_allclose(means, np.outer(np.arange(2, batches + 2), [1.0, -2.0]))
+    assert last.tolist() == [1.0 + count + transient, 2.0 + count + transient]
+    np.testing.assert_allclose(frames[0].T @ frames[0], np.eye(2), atol=1e-12)
+    assert {one[:2] + one[3:] for one in asked} == {(11, 22, 5.0)}
+    monkeypatch.setattr("explorer.kernels.maps.tangents.spectrum", lambda *given: 1)
+    monkeypatch.setattr(spectra, "_point", lambda compiled, x: "there")
+    with pytest.raises(BadValue, match="'m' escapes at iterate 2 from there"):
+        spectra._averaged(compiled, 5.0, [7.0], np.array([1.0, 2.0]), 200, 7)

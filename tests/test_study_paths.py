@@ -166,6 +166,54 @@ def test_a_guard_is_nearly_met_where_its_value_turns(level, side, found):
         assert one._between(run, 0.1, found[0] - 0.1, 2) == []
 
 
+def test_a_guard_that_turns_within_round_off_of_zero_is_met_and_not_missed():
+    """(t - 50)^2 + 1 at t = 1, 2, ..., 200, in a unit in which that is round-off, or not."""
+    run = space(march=space(sample=lambda t, **_: (np.stack([(t - 50) ** 2], 1), np.stack([2 * (t - 50)], 1), None), rho=()))  # fmt: skip
+    for unit, found in ((1e-16, 0), (1e-3, 1)):
+        for sign in (1, -1):
+            guard = space(name="g", mode=-1, side=0, when=None, value=lambda t, x, rho, f=sign * unit: f * (x[0] + 1),
+                          rate=lambda t, x, rho, dx, f=sign * unit: f * dx[0])  # fmt: skip
+            one = bare(near_misses.NearMisses, states=("x",), guards=[guard])
+            assert len(one._between(run, 0.0, 201.0, -1)) == found
+
+
+@for_each(("events", "begin", "told"), [
+    ([(0.0, "b"), (1.0, ""), (2.0, "a"), (2.0, "b")], 1, [(0.0, 1.0, 7), (1.0, 2.0, 7), (2.0, 3.0, 7)]), ([], -1, [(0.0, 3.0, -1)]),
+    ([(3.0, "b")], 4, [(0.0, 3.0, 4)]),
+])  # fmt: skip
+def test_a_run_is_divided_at_its_events_into_pieces_of_one_mode(events, begin, told):
+    located = [space(t=t, to=to) for t, to in events]
+    run = space(located=located, march=space(t_last=3.0))
+    hybrid = bare(type("Own", (ex.HybridSystem,), {"modes": (space(name="a", index=5), space(name="b", index=7))}))  # fmt: skip
+    assert bare(near_misses.NearMisses, system=hybrid).segments(run, begin) == told
+    same = [(low, high, begin) for low, high, _ in told]
+    assert bare(near_misses.NearMisses, system=None).segments(run, begin) == same
+
+
+def test_of_the_near_misses_of_a_guard_the_nearest_is_kept():
+    found = [near_misses.Miss(name, value, 0.0, None) for name, value in (("a", 2.0), ("b", 1.0), ("a", 1.0), ("a", 3.0), ("b", 5.0))]  # fmt: skip
+    parts = {"segments": lambda self, run, mode: [(0, 1, mode), (1, 2, mode)],
+             "_between": lambda self, run, begin, end, mode: found[3 * begin : 3 * begin + 3]}  # fmt: skip
+    one = bare(type("Own", (near_misses.NearMisses,), parts))
+    assert [(m.name, m.value) for m in one(None)] == [("a", 1.0), ("b", 1.0)]
+
+
+def test_guards_have_the_side_on_which_nothing_happens():
+    mode = space(name="g", mode=3, direction=-1, r="r", when="w")
+    hybrid = bare(type("Own", (ex.HybridSystem,), {"guards": (mode,)}))
+    assert near_misses.guards_of(hybrid) == [("g", 3, 1, "r", "w")]
+    ball = ex.models.bouncing_ball()
+    (name, where, side, gap, when), *_ = near_misses.guards_of(ball)
+    assert (name, where, side, when) == (ball.contacts[0].name, -1, 1, None)
+    guard = near_misses.NearMisses(ball).guards[0]
+    x, rho = [0.7, -2.0, *[0.0] * 9][: 2 * len(ball.coordinates)], [p.value for p in ball.parameters.values()]  # fmt: skip
+    names = [str(s) for s in near_misses.NearMisses(ball).states]
+    value = float(gap.subs(dict(zip(names, x, strict=True)) | dict(zip(ball.parameters, rho, strict=True))))  # fmt: skip
+    assert guard.value(0.0, x, rho) == pytest.approx(value)
+    moved = [guard.value(0.0, np.array(x) + sign * 1e-6 * np.array([3.0, 5.0]), rho) for sign in (-1, 1)]  # fmt: skip
+    assert guard.rate(0.0, x, rho, [3.0, 5.0]) == pytest.approx((moved[1] - moved[0]) / 2e-6)
+
+
 def test_a_time_is_clear_of_guards_of_its_mode():
     one, run = swing(mode=2, level=-1.0)  # zero at pi / 2
     assert one.clear(run, 0.3, 2)
@@ -357,14 +405,14 @@ def test_pieces_of_a_surface_are_named_by_the_flow_on_both_sides(monkeypatch):
     (1e-9, True, False, 0.0), (np.nan, True, False, None),
 ])  # fmt: skip
 def test_no_derivative_moves_a_contact_that_is_held(monkeypatch, moves, held, ends, told):
-    """The gap 2 q + p: its speed is 2 v, which a derivative of v moves by `moves`."""
-    S = np.array([[7.0], [0.5 * moves], [0.0]])
+    """The gap (2 + t / 10) q + p at t = 0 of q: its speed 2 v + q / 10 is moved by `moves`."""
+    S = np.array([[7.0], [0.5 * (moves - 0.7)], [0.0]])
     state = np.array([[0, 0], [0, int(held)]])
     march = space(
         end=lambda: (None, np.array([3.0, 0.0]), None, S), steps=space(t=np.arange(2.0), state=state),
         events=space(head={"step": np.array([2 if ends else 1])}), rho=(0.5,), t_last=4.0,
     )  # fmt: skip
-    out = lambda inp: np.array([2 * inp[1] + inp[3], 0.0, 2.0])  # noqa: E731
+    out = lambda inp: np.array([2 * inp[1] + inp[3], 0.1 * inp[1], 2.0])  # noqa: E731
     flow = space(rows=1, n=1, n_x=2, n_phi=0, bundles=[None, out], input=lambda rho: np.array([0.0, 0, 0, *rho]))  # fmt: skip
     question = space(cost=space(flow=flow), places=[0], scheme=space(rtol=1e-9))
     monkeypatch.setattr(

@@ -18,13 +18,17 @@ from explorer.derivatives import doubts
 from explorer.errors import BadValue, StepFailed
 from explorer.optimise.fit import _data
 from explorer.runs.members import Asked, Members, Observed
-from explorer.study import diagram_branches, switched_cycle
+from explorer.study import (
+    diagram_branches,
+    switched_cycle,
+    trace,
+)
 from explorer.study import question as asking
 from explorer.study import search_attractors as search
 from explorer.study.branch import _Reader, _stacked
 from explorer.study.cycles import Cycle
 from explorer.study.exponents import Exponents
-from explorer.study.fesd_reference import _GIVEN_UP, _LAST, _Interval
+from explorer.study.fesd_reference import _GIVEN_UP, _LAST, _LATER, _SIGMA, _Interval
 from explorer.study.forcing import _formulas, usual_section
 from explorer.study.recurrence import cloud, period
 
@@ -366,6 +370,53 @@ def test_runs_are_counted_by_how_they_end(monkeypatch):
 
 
 # ---------------------------------------------------------------- a homotopy
+
+
+@for_each(("count", "left"), [(1, None), (3, None), (3, 0.25), (2, 0.5)])
+def test_an_interval_begins_with_equal_elements_or_a_first_one_of_its_own(count, left):
+    """With x' of the middle of both sides; lambda is what c is at the start, or small beside its way."""
+    rates = {0.0: [1.0, -1.0], 1.0: [3.0, 2.0], 0.5: [5.0, 7.0]}
+    c, gradient, span, s = np.array([2.0, -9.0]), np.array([[1.0, 0.0], [1.0, 1.0]]), 0.5, 2
+
+    def functions(t, x):
+        assert (t.tolist(), x.tolist()) == ([4.0], [[0.1, 0.2]])
+        return c[None], gradient[None]
+
+    march = space(compiled=space(n_x=2, n_c=2), method=space(stages=s), functions=functions,
+                  rates=lambda t, x, alpha: np.array([rates[float(alpha[0, 0])]]))  # fmt: skip
+    one = _Interval(march, np.array([0.1, 0.2]), 4.0, span, count, left)
+    K, alpha, below, above, h = one.split(one.z)
+    assert K.tolist() == [[[5.0, 7.0]] * s] * count
+    part = 1 / count if left is None else left
+    assert h == pytest.approx([span * part] + [span * (1 - part) / max(count - 1, 1)] * (count - 1))
+    speed = [3.0, 5.0]  # the faster side, of |c'|
+    assert one.scale == pytest.approx([span * v for v in speed])
+    sigma = _SIGMA if left is None else _LATER
+    assert one.sigma == sigma
+    for k, size in enumerate(speed):
+        least = sigma * span * size
+        assert below[..., k] == pytest.approx(np.full((count, s), max(-c[k], least)))
+        assert above[..., k] == pytest.approx(np.full((count, s), max(c[k], least)))
+    assert alpha == pytest.approx(above / (above + below))
+    assert one.size == np.inf
+
+
+@for_each(("signs", "slopes", "kinds"), [
+    ((-1, 0), (1, 1), ["branch point"]), ((-1, 1), (1, 1), ["branch point"]), ((0, 1), (1, 1), []), ((1, 1), (1, 1), []),
+    ((-1, -1), (1, -1), ["fold"]), ((-1, 1), (-1, 1), ["fold"]), ((1, 1), (0, 1), []), ((1, 1), (-1, 0), ["fold"]),
+])  # fmt: skip
+def test_zero_counts_as_positive_where_a_branch_is_tested(monkeypatch, signs, slopes, kinds):
+    """So a point that is one exactly is found once, on one of its two sides."""
+    asked = []
+    monkeypatch.setattr(trace, "_bordered", lambda node: float(node.sign))
+    put(monkeypatch, trace._tested, located=lambda problem, a, b, test, tol: asked.append((test(a), test(b))) or (b, 0.0))  # fmt: skip
+    problem = space(scale=np.ones(3), genuine=lambda kind, node: True)
+    a, b = (space(sign=s, tangent=np.array([0.25, 0.5, slope]), w=np.array([k, 0.0, 0.0]), at=space(tests={}, jacobian=np.ones((2, 3)), margins={}))
+            for k, (s, slope) in enumerate(zip(signs, slopes, strict=True)))  # fmt: skip
+    found = trace._tested(problem, a, b, space(tol=1e-9))
+    assert [one.kind for one in found] == kinds
+    for before, after in asked:
+        assert (before < 0) != (after < 0)
 
 
 def test_a_homotopy_ends_at_its_last_level_or_where_it_is_lost():

@@ -212,6 +212,11 @@ def test_a_guard_that_turns_at_a_sample_is_seen_once():
     one = bare(near_misses.NearMisses, states=("x",), guards=[guard])
     (miss,) = one._between(run, 0.0, 201.0, -1)
     assert (miss.t, miss.value) == (50.0, 1.0)
+    asked = []
+    run.march.sample = lambda t, **_: asked.append(t) or (np.zeros((len(t), 1)), np.zeros((len(t), 1)), None)  # fmt: skip
+    one._between(run, 2.0, 8.0, -1)
+    places = np.arange(1, near_misses._PER_SEGMENT + 1) / (near_misses._PER_SEGMENT + 1)
+    assert asked[0] == pytest.approx(2.0 + 6.0 * places)  # inside, without its ends
 
 
 # ---------------------------------------------------------------- held starts
@@ -278,7 +283,7 @@ def test_a_chain_of_long_runs_goes_on_one_by_one(monkeypatch, each, told):
 
 
 @for_each(("size", "each", "told", "runs"), [
-    (1000, 8, None, []), (1001, 8, None, [0, 0, 500, 1000]), (10**9, 8, "would take about 1.39e[+]05 h on 2 workers and 7.45 GB", [0, 0, (10**9 - 1) // 2, 10**9 - 1]),
+    (1000, 8, None, []), (1000, MOST_BYTES // 500, "would take about 0.139 h on 2 workers and 2 GB", [0, 0, 999 // 2, 999]), (1001, 8, None, [0, 0, 500, 1000]), (10**9, 8, "would take about 1.39e[+]05 h on 2 workers and 7.45 GB", [0, 0, (10**9 - 1) // 2, 10**9 - 1]),
 ])  # fmt: skip
 def test_a_sweep_that_would_take_too_long_is_refused(monkeypatch, size, each, told, runs):
     """A run takes 1 s; three are tried, the first, the middle one and the last one."""
