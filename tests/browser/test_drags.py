@@ -18,7 +18,7 @@ MOST = {
     "elements": 20,
     "bytes": 40e3 * DRAGS,  # without those of arrays of numbers; compiled code is among them
     "bytes of arrays": 2e3 * DRAGS,
-    "Object": 40 * DRAGS,
+    "Object": 100 * DRAGS,
     "Array": DRAGS,
     "Function": DRAGS - 1,  # not one a drag
 }
