@@ -175,7 +175,8 @@ def build(
         solved = list(_each(_Quietly(plan), problems, jobs, say))
         for task in solved:
             (source / "tasks" / f"{task.name}.md").write_text(task.text, "utf-8")
-            (source / "tasks" / f"{task.name}.html").write_text(task.twin, "utf-8")
+            if task.twin:
+                (source / "tasks" / f"{task.name}.html").write_text(task.twin, "utf-8")
         run = partial(chapter, shared=_SHARED, live=address.binder, ran=ran)
         told = list(_each(run, [found[name] for name in books], jobs, say))
         for x in told:
