@@ -239,6 +239,8 @@ def test_bounds_of_the_box_and_of_a_ball_belong_to_them():
 
 # ---------------------------------------------------------------- members
 
+FULL = SimpleNamespace(max_steps=9)
+
 
 def members_of(count=2, **more) -> SimpleNamespace:
     own = {
@@ -246,7 +248,7 @@ def members_of(count=2, **more) -> SimpleNamespace:
         "start": np.full((count, N), np.nan), "t_end": np.linspace(2.0, 3.0, count),
         "since": np.full(count, 1.0), "period": np.full(count, 0.5), "offset": np.full(count, 0.2),
         "chained": False, "section": many.BY_EVENT, "before": False, "met": np.array([1, 0]),
-        "extrema": False,
+        "extrema": False, "max_steps": np.full(count, 9), "max_events": np.full(count, 4),
     }  # fmt: skip
     return SimpleNamespace(**own | more)
 
@@ -465,7 +467,7 @@ def test_a_watched_run_stops_at_the_point_where_it_is_caught(monkeypatch, limit,
     caught_by, _shown = caught_from(limit - 1e-9)
     put(monkeypatch, many.run_until_caught, start=lambda *_: SUCCESS, go_on=go_on, point_at=point_at,
         caught_by=caught_by)  # fmt: skip
-    assert many.run_until_caught(task, None, None, members, seen, 1) == SUCCESS
+    assert many.run_until_caught(task, FULL, None, members, seen, 1) == SUCCESS
     lattice = [round(offset + 0.5 * j, 12) for j in range(20) if offset + 0.5 * j >= since - 1e-9]
     lattice = [t for t in lattice if t <= 3.2]
     stop = next((n + 1 for n, t in enumerate(lattice) if t >= limit - 1e-9), len(lattice))
@@ -495,7 +497,7 @@ def test_a_watched_run_by_events_pauses_behind_each_of_them(monkeypatch):
 
         put(monkeypatch, many.run_until_caught, start=lambda *_: SUCCESS, go_on=go_on,
             look_at_events=look, point_at=None)  # fmt: skip
-        assert many.run_until_caught(task, None, None, members_of(), seen, 0) == SUCCESS
+        assert many.run_until_caught(task, FULL, None, members_of(), seen, 0) == SUCCESS
         assert looked == [*range(count)]
         assert asked == [(np.inf, n) for n in range(count)]
         assert seen.found[0] == 0
@@ -505,21 +507,22 @@ def test_a_watched_run_that_fails_tells_its_status(monkeypatch):
     members, room = members_of(section=many.BY_PERIOD, since=np.zeros(2)), np.zeros(9)
     task = task_of(run_of(room, room, []), 0, 0, 0.0)
     put(monkeypatch, many.run_until_caught, start=lambda *_: FAILS, go_on=None)
-    assert many.run_until_caught(task, None, None, members, seen_of(), 0) == FAILS
+    assert many.run_until_caught(task, FULL, None, members, seen_of(), 0) == FAILS
     go_on, _ = march(task, [0.1, 0.15, 1.0], fails=2)
     put(monkeypatch, many.run_until_caught, start=lambda *_: SUCCESS, go_on=go_on, point_at=None)
-    assert many.run_until_caught(task, None, None, members, seen_of(), 0) == FAILS
+    assert many.run_until_caught(task, FULL, None, members, seen_of(), 0) == FAILS
     task = task_of(run_of(room, room, []), 0, 0, 0.0)
     go_on, _ = march(task, [0.5, 1.0])
     put(monkeypatch, many.run_until_caught, go_on=go_on, point_at=lambda *_: FAILS)
-    assert many.run_until_caught(task, None, None, members, seen_of(), 0) == NOT_FINITE
+    assert many.run_until_caught(task, FULL, None, members, seen_of(), 0) == NOT_FINITE
     for rows, points in ((2, 1), (1, 0)):  # a point needs a row behind the last step
         task, shown = task_of(run_of(room[:rows], room[:rows], []), 0, 0, 0.0), []
         go_on, _ = march(task, [0.5, 0.6, 0.7], fails=1)
         put(monkeypatch, many.run_until_caught, go_on=go_on,
             point_at=lambda *given, shown=shown: shown.append(given[3]) or SUCCESS,
             caught_by=lambda *_: many.FREE)  # fmt: skip
-        assert many.run_until_caught(task, None, None, members, seen_of(), 0) == FAILS
+        full = SimpleNamespace(max_steps=rows)
+        assert many.run_until_caught(task, full, None, members, seen_of(), 0) == FAILS
         assert len(shown) == points
 
 
@@ -578,6 +581,7 @@ def test_members_run_one_after_the_other(monkeypatch, chained, lost, grid):
 
     def run(name, options, k):
         said.append((name, options.t_end, options.grid, options.spacing))
+        assert options.caps == (9, 4)
         return ends[k]
 
     put(
@@ -585,7 +589,8 @@ def test_members_run_one_after_the_other(monkeypatch, chained, lost, grid):
         prepare=lambda task, blank, members, seen, k, mode: said.append((k, mode)),
         run_one=lambda task, options, members, seen, k: run("one", options, k),
         watch_one=lambda task, options, known, members, seen, k: run("watch", options, k),
-        Options=lambda t_end, h, spacing, given, *_: SimpleNamespace(t_end=t_end, grid=given, spacing=spacing),
+        Options=lambda t_end, h, spacing, given, *more: SimpleNamespace(
+            t_end=t_end, grid=given, spacing=spacing, caps=more[3:5]),
     )  # fmt: skip
     options, blank = SimpleNamespace(grid=grid, **OPTIONS), SimpleNamespace(mode=[7, 8, 9, 10])
     known = SimpleNamespace(lost=lost)

@@ -232,6 +232,19 @@ def test_points_that_fail_are_nan_with_their_status(oscillator):
     assert "refused" in repr(found)
 
 
+def test_longer_runs_may_have_more_events(oscillator):
+    """226 impacts in 8 periods of chatter; the system's own t_end is 2.5 of them."""
+    given = {"omega": 0.4, "s": 0.0, "e": 0.6, "x0": -0.3, "t_end": 40 * np.pi}
+    for most, status in ((80, "success"), (60, "event_cap")):
+        scheme = ex.EventDriven(max_events=most)
+        found = sweep(oscillator, scheme, over={"c": [0.0]}, **given, **QUIET)
+        assert found.status.tolist() == [status]
+        assert ("max_events" in found.why(0)) == (status != "success")
+        assert not ex.simulate(oscillator, scheme, throw=False, **given).status.ok
+        if status == "success":
+            assert np.array_equal(found.run(0).march.y[:2], found.end[0])
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [

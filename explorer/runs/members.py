@@ -6,11 +6,30 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-__all__ = ["APART", "ESCAPED", "FREE", "Asked", "Known", "Members", "Observed"]
+__all__ = ["APART", "ESCAPED", "FREE", "Asked", "Known", "Members", "Observed", "caps"]
 
 Places: TypeAlias = slice | np.ndarray
 FREE, ESCAPED = -1, -2  # beside the number of the attractor that a member has come to
 APART = -9  # the code of a member that an ensemble leaves to be run by itself
+
+_MOST_STEPS, _MOST_EVENTS = 1_000_000, 100_000  # of a run, and no more than fill
+_ROOM = 2**25  # numbers
+
+
+def caps(
+    steps: int, events: int, t_end: np.ndarray, usual: float, n_x: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many steps and events each of some runs may have, (k,) each.
+
+    A scheme says how many runs of the usual length have, `usual` in s; longer ones may have more
+    in proportion, because a study runs a system for hundreds of periods.
+    """
+    room, share = _ROOM // (n_x + 8), np.maximum(np.asarray(t_end) / usual, 1.0)
+    most_steps, most_events = min(_MOST_STEPS, room), min(_MOST_EVENTS, room // 8)
+    return (
+        np.maximum(np.minimum(steps * share, most_steps), steps).astype(np.int64),
+        np.maximum(np.minimum(events * share, most_events), events).astype(np.int64),
+    )
 
 
 class Known(NamedTuple):

@@ -122,7 +122,7 @@ class EventDriven(Picks, Scheme):
         For a system with step functions: the continuation at each moment that has several, in
         order, by its number in `solution.choices` ("-, 2"); by default the first.
     max_steps, max_events : int
-        Limits at which a run stops.
+        Limits at which a run stops. In a study, a run of more than the system's t_end has more.
     """
 
     accepts = (MechanicalSystem, LinearMechanicalSystem, HybridSystem, StepSystem)

@@ -186,7 +186,7 @@ class Basins:
         """
         question = self.question(*index)
         given = arguments(self.system, self.settings.scheme, question.members(0, 1), 0)
-        return simulate(self.system, self.settings.scheme, throw=False, **given)
+        return simulate(self.system, throw=False, **given)
 
     def question(self, *index: int) -> Question:
         """Return the question that runs one start.

@@ -14,8 +14,11 @@ from explorer.dispatch.simulate import simulate
 from explorer.errors import ExplorerError
 from explorer.results.solution import Solution
 from explorer.runs.capture import catch
-from explorer.runs.members import APART, FREE, Asked, Known, Members, Observed
+from explorer.runs.members import APART, FREE, Asked, Known, Members, Observed, caps
 from explorer.schemes import Scheme
+from explorer.schemes.event_driven import EventDriven
+from explorer.study.asked import with_knobs
+from explorer.study.over import states_of
 from explorer.systems import LagrangianSystem, StateSpaceSystem, System
 from explorer.types import Plain
 from explorer.warned import unsaid
@@ -27,9 +30,10 @@ _OPENS = ("released", "slips", "sticks", "turns")  # events of a contact that ar
 
 
 def arguments(system: System, scheme: Scheme, members: Members, i: int) -> Plain:
-    """Return member `i` as arguments of `simulate`."""
+    """Return member `i` as arguments of `simulate`, the scheme included."""
     rho = dict(zip(system.parameters, members.rho[i].tolist(), strict=True))
-    found: Plain = {"rho": rho, "t_end": float(members.t_end[i])}
+    t_end = float(members.t_end[i])
+    found: Plain = {"scheme": lasting(scheme, system, t_end), "rho": rho, "t_end": t_end}
     start, given = members.start[i], ~np.isnan(members.start[i])
     if not given.any():
         return found
@@ -40,6 +44,17 @@ def arguments(system: System, scheme: Scheme, members: Members, i: int) -> Plain
         n = len(system.coordinates)
         return found | {"q0": start[:n], "v0": start[n:]}
     return found | {"x0": start}
+
+
+def lasting(scheme: Scheme, system: System, t_end: float) -> Scheme:
+    """Return a scheme whose limits of steps and events, if it has any, are those of a long run."""
+    if not isinstance(scheme, EventDriven):
+        return scheme
+    n_x = len(states_of(system)[0])
+    steps, events = caps(scheme.max_steps, scheme.max_events, np.array([t_end]), system.t_end, n_x)
+    if (steps[0], events[0]) == (scheme.max_steps, scheme.max_events):
+        return scheme
+    return with_knobs(scheme, max_steps=int(steps[0]), max_events=int(events[0]))
 
 
 def one_by_one(system: System, scheme: Scheme, members: Members, asked: Asked) -> Observed:
@@ -55,7 +70,7 @@ def one_by_one(system: System, scheme: Scheme, members: Members, asked: Asked) -
             more = {"mode0": modes[mode]} if modes and mode >= 0 else {}
             try:
                 given = arguments(system, scheme, members, i)
-                run = simulate(system, scheme, throw=False, **given, **more)
+                run = simulate(system, throw=False, **given, **more)
             except ExplorerError:
                 seen.code[i] = -1
                 continue

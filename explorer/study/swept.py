@@ -226,7 +226,7 @@ class Sweep:
             modes = getattr(self.system, "modes", ())
             more = {"mode0": modes[int(before.mode[k])]} if modes else {}
         given = arguments(self.system, self.scheme, members, 0) | more
-        return simulate(self.system, self.scheme, throw=False, **given)
+        return simulate(self.system, throw=False, **given)
 
     def why(self, *index: int) -> str:
         """Return how the run of a point has ended, and its cautions, as sentences.

@@ -42,6 +42,8 @@ class Members(NamedTuple):
     before: bool  # the state before an event, not behind it
     met: Integers  # (guards,) 1: events of this guard are points of the section
     extrema: bool  # of all states
+    max_steps: Integers  # (k,)
+    max_events: Integers  # (k,)
 
 
 class Blank(NamedTuple):
@@ -215,7 +217,7 @@ def run_until_caught(
     task: Task, options: Options, known: Known, members: Members, seen: Seen, k: int
 ) -> int:
     """Run member `k` until its points on the section meet a known attractor, or to its end."""
-    run, steps, looked = task.work.run, task.record.steps, 0
+    run, looked = task.work.run, 0
     period, offset = members.period[k], members.offset[k]
     timed = members.section == BY_PERIOD
     j = max(int(np.ceil((members.since[k] - offset) / period - 1e-9)), 0)
@@ -238,7 +240,7 @@ def run_until_caught(
             t = offset + j * period
             if (ends and t > run[0].t * (1.0 + 1e-12)) or (not ends and t >= run[0].t):
                 break
-            if not ends and run[0].steps >= steps.t.size:
+            if not ends and run[0].steps >= options.max_steps:
                 break  # the record is full, which the next step tells
             if point_at(task, seen, k, min(t, run[0].t), not ends) != SUCCESS:
                 return NOT_FINITE
@@ -320,8 +322,8 @@ def ensemble(
             options.band,
             min(options.rest, REST_SHARE * members.t_end[k]),
             options.lowest,
-            options.max_steps,
-            options.max_events,
+            members.max_steps[k],
+            members.max_events[k],
             options.columns,
             options.slopes,
             True,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from explorer.compiled import Flow
@@ -15,7 +17,10 @@ from explorer.runs.event_driven.march import LOWEST, REST_MAX
 from explorer.runs.event_driven.run import BAND
 from explorer.runs.event_driven.settings import Settings
 from explorer.runs.event_driven.workspace import lend
-from explorer.runs.members import FREE, Asked, Members, Observed
+from explorer.runs.members import FREE, Asked, Members, Observed, caps
+
+if TYPE_CHECKING:
+    from explorer.kernels.event_driven.ensemble import Seen
 
 __all__ = ["makes_starts", "march_members"]
 
@@ -61,6 +66,36 @@ def _surface(flow: Flow, guard: int) -> str:
     return str(flow.system.guard_names[flow.active_sets.functions[name]])  # type: ignore[attr-defined]
 
 
+def _room(counts: np.ndarray) -> int:
+    """Return room for the largest of some counts: one of few sizes, so that few are kept."""
+    return 1 << int(counts.max() - 1).bit_length()
+
+
+def _blank(k: int, n: int, guards: int, most: int, extrema: bool) -> Seen:
+    """Return room for what is observed of k members with n states and `most` points each."""
+    from explorer.kernels.event_driven.ensemble import Seen
+
+    low, high = np.full((2, k if extrema else 0, n), np.nan)
+    return Seen(
+        code=np.zeros(k, np.int64),
+        at=np.zeros(k, np.int64),
+        t=np.zeros(k),
+        end=np.full((k, n), np.nan),
+        mode=np.zeros(k, np.int64),
+        events=np.zeros((k, guards), np.int64),
+        found=np.zeros(k, np.int64),
+        points=np.full((k, most, n + 1), np.nan),
+        low=low,
+        high=high,
+        times=np.empty(most),
+        which=np.empty(most, np.int64),
+        rates=np.empty((most, n + 1)),
+        caught=np.full(k, FREE),
+        track=np.zeros(1, TRACK),
+        kept=np.empty((_STAGES, n + 1)),
+    )
+
+
 def march_members(flow: Flow, settings: Settings, members: Members, asked: Asked) -> Observed:
     """Run all members on this thread, without the lock of Python.
 
@@ -76,25 +111,11 @@ def march_members(flow: Flow, settings: Settings, members: Members, asked: Asked
     if refused.any():  # one behind it begins at the start of the model
         members = members._replace(rho=np.where(refused[:, None], np.nan, members.rho))
     most = asked.most if asked.known is None else 1
-    low, high = np.full((2, k if asked.extrema else 0, n), np.nan)
-    seen = kernel.Seen(
-        code=np.zeros(k, np.int64),
-        at=np.zeros(k, np.int64),
-        t=np.zeros(k),
-        end=np.full((k, n), np.nan),
-        mode=np.zeros(k, np.int64),
-        events=np.zeros((k, count), np.int64),
-        found=np.zeros(k, np.int64),
-        points=np.full((k, most, n + 1), np.nan),
-        low=low,
-        high=high,
-        times=np.empty(most),
-        which=np.empty(most, np.int64),
-        rates=np.empty((most, n + 1)),
-        caught=np.full(k, FREE),
-        track=np.zeros(1, TRACK),
-        kept=np.empty((_STAGES, n + 1)),
+    seen = _blank(k, n, count, most, asked.extrema)
+    steps, happenings = caps(
+        settings.max_steps, settings.max_events, members.t_end, flow.system.t_end, n
     )
+    roomy = settings._replace(max_steps=_room(steps), max_events=_room(happenings))
     runs = kernel.Members(
         members.rho,
         members.start,
@@ -107,6 +128,8 @@ def march_members(flow: Flow, settings: Settings, members: Members, asked: Asked
         asked.before,
         met,
         asked.extrema,
+        steps,
+        happenings,
     )
     known = kernel_known(asked.known, n)
     options = Options(
@@ -117,8 +140,8 @@ def march_members(flow: Flow, settings: Settings, members: Members, asked: Asked
         band=BAND,
         rest=REST_MAX,
         lowest=LOWEST,
-        max_steps=settings.max_steps,
-        max_events=settings.max_events,
+        max_steps=0,
+        max_events=0,
         columns=0,
         slopes=False,
         given_state=True,
@@ -127,7 +150,7 @@ def march_members(flow: Flow, settings: Settings, members: Members, asked: Asked
     )
     modes, first = _modes(flow, members), 0
     while first < k:
-        with lend(flow, settings, (), members.rho[first]) as lent:
+        with lend(flow, roomy, (), members.rho[first]) as lent:
             blank = kernel.Blank(
                 lent.problem.inp.copy(),
                 modes,
