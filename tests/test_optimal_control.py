@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 import explorer as ex
 from explorer.errors import BadArgument, BadModel, BadValue, NotApplicable
 from explorer.reformulations.contact_modes import contact_modes
+from explorer.transcription.solver import Solver
 from tests.loops import for_each
 
 XI = 0.44462356018593735  # Fuller 1963: sqrt((sqrt(33) - 1) / 24)
@@ -380,6 +381,26 @@ def test_the_sigmas_of_a_homotopy_fall():
     assert [line["sigma"] for line in plan.log if "sigma" in line] == [1, 1e-1, 1e-3, 1e-6]
     with pytest.raises(BadValue, match="must fall"):
         ex.optimize(drive(5), sigmas=(1, 2))
+
+
+def test_a_sigma_at_the_limit_of_iterations_is_approached_from_nearer(monkeypatch):
+    """Only the last sigma is solved to all digits, and none of them is left unsolved."""
+    solve, kinds = Solver.__call__, []
+
+    def capped(self, kind, *given, **more):
+        point = solve(self, kind, *given, **more)
+        if kind not in ("coarse", "homotopy"):
+            return point
+        kinds.append(kind)
+        status = "Maximum_Iterations_Exceeded" if len(kinds) == 2 else point.status
+        return dataclasses.replace(point, status=status, ok=point.ok and len(kinds) != 2)
+
+    monkeypatch.setattr(Solver, "__call__", capped)
+    plan = ex.optimize(drive(5), sigmas=(1, 1e-2, 1e-6), progress=False)
+    assert plan.objective == pytest.approx(40 / 3, abs=1e-9)
+    sigmas = [line["sigma"] for line in plan.log if line["stage"] == "homotopy"]
+    assert sigmas == pytest.approx([1, 1e-2, 1e-1, 1e-2, 1e-6])
+    assert kinds == ["coarse"] * 4 + ["homotopy"]
 
 
 # -- hybrid systems -------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ __all__ = ["Paths"]
 ASTRAY = 30  # a factor by which the objective does not rise from one sigma to the next
 CLOSER = 1.5  # a factor between two sigmas that is no longer made smaller
 SHORTEST = 0.1  # of a mean element with contacts, during the homotopy
+MET = 1e-4  # rows of a point at a limit of iterations hold as well as those of a solved one
 RESTARTS = 4  # other paths, where the first one ends without a solution
 
 
@@ -55,22 +56,23 @@ class Paths(Search):
                 bounds = open_ends(program, bounds)
             restrict(program, bounds, w, p)
             self.now = f"homotopy, sigma = {sigma:g}"
-            point = solver("homotopy", w, p, bounds, dear=dear)
-            if not point.ok and contacts and last > CLOSER * sigma:
+            kind = "homotopy" if contacts or not todo else "coarse"
+            point = solver(kind, w, p, bounds, dear=dear)
+            capped = point.status == "Maximum_Iterations_Exceeded"
+            if not point.ok and (contacts or capped) and last > CLOSER * sigma:
                 # the solver has gone astray: from the last solution to a sigma that is nearer
                 self.note("homotopy", point, float(program.costs(point.w, p)), sigma=sigma)
                 todo = [float(np.sqrt(last * sigma)), sigma, *todo]
                 continue
             if not point.ok and not elastic:
                 elastic = True
-                point = solver(
-                    "homotopy", w, p, restrict(program, open_ends(program, bounds), w, p)
-                )
+                point = solver(kind, w, p, restrict(program, open_ends(program, bounds), w, p))
             last, dear = sigma, ASTRAY * (1 + abs(point.f)) if contacts else np.inf
             w = point.w
             slack = max((w[program.of[k]].max(initial=0.0) for k in ASKED), default=0.0)
             elastic = elastic and slack > CLOSED
-            self.reached = point.ok and not slack > CLOSED
+            met = point.ok or point.violation <= MET
+            self.reached = met and not slack > CLOSED
             self.note("homotopy", point, float(program.costs(w, p)), sigma=sigma, slack=slack)
         assert point is not None
         return point

@@ -89,6 +89,8 @@ _KINDS: dict[str, Plain] = {
         "ipopt.acceptable_dual_inf_tol": 1e-7,
     },
 }
+# on the way: the next sigma begins at its point, and needs no digits of it
+_KINDS["coarse"] = _KINDS["homotopy"] | {"ipopt.tol": 1e-2, "ipopt.acceptable_tol": 1e-2}
 _KINDS["again"] = _KINDS["polish"]
 # late switches hardly move the objective: its gradient has to vanish to more digits than the rest
 _KINDS["fine"] = _KINDS["polish"] | {"ipopt.obj_scaling_factor": 1e3}
