@@ -264,6 +264,18 @@ def test_polishing_keeps_impulses_in_their_cones(monkeypatch, mode, change, told
     assert proximal.polish(g, path) == LCP_ITERATIONS
 
 
+def test_what_is_open_has_no_impulse_behind_a_step(monkeypatch):
+    """Beside a contact that sticks; whatever the factors answer for it."""
+    none, P = np.zeros(3), np.array([1.0, 2.0, 3.0])
+    g = space(ptr=None, col=None, val=None, act=np.array([2, 0, 4]), m=2, rows=3, place=np.array([-1, 2]), mu=np.full(2, 0.3),
+              q=np.ones(3), P=P, mode=np.array([OPEN, 7, STICK, 7, 7]), unit=np.ones(3), soft=none, u=none)  # fmt: skip
+    path = space(off=np.zeros(3), change=np.array([0.5, 6.0, 7.0]))
+    put(monkeypatch, proximal.polish, stiffen=lambda *_: None, include=lambda *_: 0, renew=lambda graph: None, along=lambda *_: 0.0,
+        answer=lambda *_: True)  # fmt: skip
+    assert proximal.polish(g, path) == SUCCESS
+    assert P.tolist() == [1.5, 0.0, 0.0]
+
+
 def test_there_are_no_factors_of_a_singular_set(monkeypatch):
     """Nor are those of another set taken for them."""
     case = Case(1)
