@@ -264,6 +264,24 @@ def test_polishing_keeps_impulses_in_their_cones(monkeypatch, mode, change, told
     assert proximal.polish(g, path) == LCP_ITERATIONS
 
 
+@for_each(("seed", "size"), [(seed, size) for seed in FRICTION[:12] for size in (1.0, 1e-7)])
+def test_polishing_solves_for_what_contacts_do(seed, size):
+    """w = 0 of what holds, the cone of what slides and no impulse of what is open, to round-off."""
+    case = Case(seed, soft=seed % 2 == 0, mu=0.8)
+    g, path = prepared(case)
+    case.impulses()
+    g.P[:] *= size
+    P, hold = g.P.copy(), case.chosen()
+    g.q[:] *= size
+    g.q[hold] -= case.w()[hold]
+    g.P[:] *= 1 + 1e-4 * case.rng.uniform(-1, 1, case.rows)
+    for k, t in enumerate(case.place):
+        if t >= 0 and (what := g.mode[case.act[k]]) != STICK:
+            g.P[t] = -what * g.mu[k] * g.P[k] * (what != OPEN)
+    assert proximal.polish(g, path) == SUCCESS
+    np.testing.assert_allclose(g.P, P, rtol=1e-11, atol=1e-13 * size)
+
+
 def test_what_is_open_has_no_impulse_behind_a_step(monkeypatch):
     """Beside a contact that sticks; whatever the factors answer for it."""
     none, P = np.zeros(3), np.array([1.0, 2.0, 3.0])
