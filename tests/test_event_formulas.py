@@ -12,6 +12,7 @@ from plain import opened, plain, put, space
 from explorer.codes import SINGULAR, SUCCESS
 from explorer.kernels.complementarity.structures import lcp_workspace
 from explorer.kernels.event_driven.records import (
+    ARMED,
     CHANGES,
     CONTACTS,
     GAPS,
@@ -21,6 +22,7 @@ from explorer.kernels.event_driven.records import (
 
 impacts, changing = plain("event_driven.contact_impact"), plain("event_driven.saltation")
 flowing, settling = plain("event_driven.flow"), plain("event_driven.settle")
+breaking, leaving = plain("event_driven.input_break"), plain("event_driven.transition")
 FAILS = 77  # a status
 
 
@@ -77,9 +79,10 @@ def test_touching_contacts_press_rub_and_part(monkeypatch, seed):
             assert impacts.coulomb(problem, contacts, m, total, sticky) == impacts.IMPROPER
         out[at_mu : at_mu + nt], out[at_mu + t] = np.nan, mu[t]  # those of others do not count
         assert impacts.coulomb(problem, contacts, m, m + 1, sticky) != impacts.IMPROPER
-    put(monkeypatch, impacts.coulomb, solve=lambda *_: (FAILS, 0))
     out[at_mu : at_mu + nt] = mu
-    assert impacts.coulomb(problem, contacts, m, total, sticky) == FAILS
+    with monkeypatch.context() as other:
+        put(other, impacts.coulomb, solve=lambda *_: (FAILS, 0))
+        assert impacts.coulomb(problem, contacts, m, total, sticky) == FAILS
 
 
 def test_speeds_of_rows_are_those_of_their_gaps(monkeypatch):
@@ -200,8 +203,9 @@ def test_each_guard_is_differentiated_as_what_it_is(monkeypatch, j, closed, told
     problem = space(sizes=space(n_c=2, n_t=2, n_x=nx, mechanical=True), rows=[space(closed=int(c in closed)) for c in range(4)])  # fmt: skip
     assert changing.guard_gradient(problem, None, j, event) == SUCCESS
     assert said == [told]
-    assert event.head[0].D == pytest.approx(
-        0.7 + event.row[2 : 2 + nx] @ event.row[3 + nx : 3 + 2 * nx]
+    assert (
+        pytest.approx(0.7 + event.row[2 : 2 + nx] @ event.row[3 + nx : 3 + 2 * nx])
+        == event.head[0].D
     )
     status[0] = FAILS
     fails = told[0] in ("force", "change")
@@ -350,11 +354,10 @@ def test_positions_move_ahead():
     assert inp.tolist() == [0.5, 1 + 1.5, 2 + 2.0, 3.0, 4.0, 5.0, 6.0]
 
 
-@for_each(("force", "rest", "balanced"), [
+@for_each(("k", "force", "rest", "balanced"), [(k, *one) for k in (0, 1) for one in (
     (0.0, 0.0, True), (1.0, 0.0, False), (0.0, 1.0, False), (0.0, 1e-9, False), (1e-9, 0.0, False), (0.0, 1e-14, True),
     (1e-14, 0.0, True), (0.0, -1e-9, False),
-])  # fmt: skip
-@pytest.mark.parametrize("k", [0, 1])
+)])  # fmt: skip
 def test_a_contact_is_balanced_without_force_and_acceleration(k, force, rest, balanced):
     """Beside one that is pressed: its own terms tell what round-off is."""
     n, count, m, total, rng = 2, 4, 2, 3, np.random.default_rng(k)
@@ -413,3 +416,103 @@ def test_where_forces_are_balanced_those_of_a_moment_later_decide(
     assert settling.settle(problem, contacts, 0.1, 0.5, 7, begins) == SINGULAR
     assert said == ["speeds", "open"]
     assert settling.settle(problem, contacts, -2.0, 0.5, 7, begins) == SUCCESS
+
+
+# ---------------------------------------------------------------- inputs that change, contacts that let go
+
+
+@for_each(("held", "before", "told"), [
+    ((1, 1, 0, 1, 0), (1, 1, 0, 1, 0), (breaking.NONE, breaking.RELEASE)), ((0, 1, 0, 0, 0), (1, 1, 0, 0, 0), (0, breaking.RELEASE)),
+    ((1, 0, 0, 1, 0), (1, 1, 0, 0, 0), (1, breaking.RELEASE)), ((1, 1, 0, 1, 0), (1, 1, 0, 2, 0), (0, breaking.STICKING)),
+    ((1, 1, 0, 0, 0), (1, 1, 0, 1, 0), (0, breaking.SLIDING)), ((0, 1, 0, 0, 0), (0, 1, 0, 1, 0), (breaking.NONE, breaking.RELEASE)),
+    ((1, 1, 1, 0, 1), (1, 1, 1, 0, 0), (2, breaking.STICKING)), ((1, 1, 1, 0, 0), (1, 1, 1, 0, 1), (2, breaking.SLIDING)),
+    ((0, 0, 0, 0, 0), (0, 1, 1, 0, 0), (1, breaking.RELEASE)), ((1, 0, 0, 0, 0), (0, 0, 0, 0, 0), (breaking.NONE, breaking.RELEASE)),
+])  # fmt: skip
+def test_the_first_row_that_is_held_otherwise_names_the_event(held, before, told):
+    """Of three contacts, of which the first and the third have friction."""
+    problem = space(rows=[space(closed=c) for c in held], sizes=space(n_c=3, n_t=2), partner=[3, -1, 4, 0, 2])  # fmt: skip
+    contacts = space(rows=[space(prior=c) for c in before])
+    assert breaking.changed_row(problem, contacts) == told
+
+
+def test_contacts_are_decided_on_at_the_state_of_the_run(monkeypatch):
+    """What is slow is so beside the largest velocity; which were held is noted."""
+    n, y, told = 2, np.array([5.0, 9.0, -3.0, 2.0, 8.0]), []
+    problem = space(
+        sizes=space(n=n, n_x=4, rows=3),
+        inp=np.full(7, np.nan),
+        rows=[space(closed=c) for c in (1, 0, 1)],
+    )
+    contacts = space(rows=[space(prior=9) for _ in range(3)])
+    work = space(y=y, run=[space(t=0.4)])
+
+    def settle(problem, contacts, *given):
+        told.append(given)
+        return FAILS
+
+    put(monkeypatch, breaking.decide, settle=settle)
+    assert breaking.decide(problem, contacts, space(band=0.1), work) == FAILS
+    assert told == [(0.1, pytest.approx(4e-12), -1, 0)]
+    np.testing.assert_array_equal(problem.inp, [0.4, *y[:4], np.nan, np.nan])
+    assert [row.prior for row in contacts.rows] == [1, 0, 1]
+
+
+@for_each("status", [SUCCESS, FAILS])
+def test_an_event_that_has_ended_counts(monkeypatch, status):
+    head, parts, told = np.array([7, 8, 9], object), ["a", "b", "c"], []
+    head[1] = space(after=None, step=None)
+    run = space(events=1, steps=40)
+    work, events = space(run=[run]), space(head=head, parts=parts, at=None)
+    put(monkeypatch, breaking.end_event, depart=lambda *given: told.append(given[3:]) or status)
+    assert breaking.end_event(space(state=[space(mode=3)]), None, work, events) == status
+    (event, same), one = told[0], head[1]
+    assert event is same
+    assert (event.head[0], event.row) == (one, "b")
+    ended = status == SUCCESS
+    assert (one.after, one.step, run.events) == ((3, 40, 2) if ended else (None, None, 1))
+
+
+@for_each(("values", "arms", "when", "told"), [
+    ((-1.0, -1.0, -1.0), "AAA", (1, 1, 1), 0), ((1.0, -1.0, -1.0), "AAA", (1, 1, 1), 1), ((1.0, 1.0, 1.0), "AAA", (1, 1, 1), None),
+    ((-1.0, -1.0, -1.0), "LAA", (1, 0, 1), 2), ((-1.0, -1.0, -1.0), "AAA", (0, -1, 1), 2), ((-0.1, -0.05, -0.11), "AAA", (1, 1, 1), 2),
+    ((1.0, 1.0, -1.0), "AAL", (1, 1, 1), None),
+])  # fmt: skip
+def test_an_input_carries_an_armed_guard_beyond_its_zero(monkeypatch, values, arms, when, told):
+    """By more than the band, on its own side, and where its condition holds."""
+    sign, asked = [1.0, -1.0, 1.0], []
+
+    def guards(problem, automaton, t, x, into):
+        asked.append((t, x))
+        into[:3] = np.multiply(values, sign)
+        problem.out[3:6] = when
+
+    put(monkeypatch, breaking.jumped, guards=guards, guard_count=lambda *_: 3)
+    watch = [
+        space(sign=s, arm=ARMED if a == "A" else ARMED + 1) for s, a in zip(sign, arms, strict=True)
+    ]
+    search = space(watch=watch, values=np.zeros(4), when=np.zeros(4))
+    work = space(search=search, run=[space(t=0.3)], y="y")
+    problem = space(out=np.full(6, np.nan))
+    assert breaking.jumped(problem, None, space(band=0.1), work) == (breaking.NONE if told is None else told)  # fmt: skip
+    assert asked == [(0.3, "y")]
+
+
+@for_each(("gap", "speed", "closed", "contact", "anew"), [
+    (0.1, 0.5, 0, 0, True), (0.11, 0.5, 0, 0, False), (0.1, -0.5, 0, 0, True), (0.1, -0.6, 0, 0, False), (-1.0, 0.0, 0, 0, True),
+    (0.1, 0.0, 1, 0, False), (0.1, 0.0, 0, 1, False),
+])  # fmt: skip
+def test_others_that_touch_take_over_from_what_lets_go(
+    monkeypatch, gap, speed, closed, contact, anew
+):
+    """Contact 1, at rest and within the band, where another one lets go."""
+    told = []
+    put(monkeypatch, leaving.let_others_take_over, speeds=lambda *_: told.append("speeds"),
+        settle=lambda *given: told.append(given[2:]) or FAILS)  # fmt: skip
+    problem = space(sizes=space(n_c=3, rows=4), out=np.array([9.0, gap, 9.0, 0.0]), rows=[space(closed=c) for c in (0, closed, 0, 1)])  # fmt: skip
+    if contact:
+        problem.out[0] = 9.0
+    contacts = space(rows=[space(speed=s, prior=9) for s in (0.0, speed, 0.0, 0.0)])
+    status = leaving.let_others_take_over(problem, contacts, 0.1, 0.5, contact)
+    assert status == (FAILS if anew else SUCCESS)
+    assert told == ["speeds", *[(0.1, 0.5, -1, 0)] * anew]
+    assert [row.prior for row in contacts.rows] == ([1, closed, 0, 1] if anew else [9] * 4)

@@ -80,7 +80,9 @@ def test_an_approach_grows_firm_where_it_is_nearer_and_soft_where_it_is_not(monk
     ([1.5] * 9, 1.0, 0.1, 99, (SUCCESS, 1.0, 3, 1.0)),
     ([3.0] * 99, 0.1, 0.1, 999, (LCP_ITERATIONS, 1.0, proximal.REFUSED, 1.0)),  # thrice is too much
 ])  # fmt: skip
-def test_a_step_counts_by_what_it_leaves_and_costs(monkeypatch, residuals, enough, least, most, told):
+def test_a_step_counts_by_what_it_leaves_and_costs(
+    monkeypatch, residuals, enough, least, most, told
+):
     """A residual that is told twice is that of the impulses; else they are those of the beginning."""
     status, rest, gives, P = approached(monkeypatch, residuals, enough, least, most=most)
     assert (status, rest, len(gives)) == told[:3]

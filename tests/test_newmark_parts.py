@@ -449,7 +449,17 @@ def test_the_error_of_a_linear_step_is_that_of_a_motion_under_its_forces(monkeyp
     if not carried:
         np.testing.assert_array_equal(asked[0], [t1, *motion(t1), *motion(t1, 1)])
     middle = np.full(2 * n, np.nan)
-    error.middle(n, h, motion(t0), motion(t0, 1), motion(t0, 2), motion(t1), motion(t1, 1), motion(t1, 2), middle)
+    error.middle(
+        n,
+        h,
+        motion(t0),
+        motion(t0, 1),
+        motion(t0, 2),
+        motion(t1),
+        motion(t1, 1),
+        motion(t1, 2),
+        middle,
+    )
     np.testing.assert_allclose(asked[-1], [t0 + h / 2, *middle], rtol=1e-9)
 
 
