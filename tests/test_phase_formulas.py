@@ -14,6 +14,7 @@ from explorer.kernels.model.structures import FORCE, STEP
 
 marching, ending = plain("fesd.march"), plain("fesd.active_set_ends")
 fixed, coulomb = plain("fesd.fixed_step_rk"), plain("friction.coulomb")
+constrained = plain("time_stepping.constrained_alpha")
 alpha, saddles = (
     plain("time_stepping.nonsmooth_alpha_iteration"),
     plain("linear_algebra.saddle_point"),
@@ -341,3 +342,127 @@ def test_two_right_sides_are_solved_for_at_once(monkeypatch, banded):
         assert saddles.lu_factor(W, N, N - 1, N - 1, pivots) == 0
     saddles.solve_two(space(W=W, pivots=pivots, place=place), b, c, pair)
     np.testing.assert_allclose(np.stack([b, c], axis=1), expected, rtol=1e-9)
+
+
+# ---------------------------------------------------------------- steps with constraints and impacts
+
+
+@for_each("bad", (None, "gap", "rate", "phi"))
+def test_what_is_looked_at_behind_a_step_is_finite(monkeypatch, bad):
+    """Gaps and phi as the functions tell them, speeds G v + gap_t of the contacts."""
+    n, nc, held, row, rng = 2, 2, 1, 1, np.random.default_rng(3)
+    q, v, asked = *rng.normal(size=(2, 3, n)), []
+    new, gaps, rates, phi = (
+        rng.normal(size=(nc + held, n)),
+        rng.normal(size=nc),
+        rng.normal(size=nc),
+        np.array([1e-3]),
+    )
+    for name, values in (("gap", gaps), ("rate", rates), ("phi", phi)):
+        if bad == name:
+            values[-1] = np.inf
+    out, inp = np.full(30, np.nan), np.full(5, np.nan)
+    out[:2], out[4:6], out[10:16], out[20] = gaps, rates, new.ravel(), phi[0]
+
+    def fill(inp, t, q, v, n):
+        inp[:] = [t, *q, *v]
+
+    put(
+        monkeypatch,
+        constrained.look,
+        fill=fill,
+        evaluate=lambda bundles, which: asked.append((which, *inp)),
+    )
+    G = space(ptr=np.arange(4) * n, col=np.tile(np.arange(n), 3), val=np.full(6, 9.0))
+    record = space(
+        t=np.array([0.0, 0.5, 1.0]),
+        q=q,
+        v=v,
+        gap=np.full((3, nc), 9.0),
+        gap_dot=np.full((3, nc), 9.0),
+        phi=np.full((3, 1), 9.0),
+    )
+    problem = space(
+        sizes=space(n=n, contacts=nc, constraints=held),
+        outputs=space(G=10, rates=4, phi=20),
+        bundles=space(inp=inp, out=out),
+        G=G,
+    )
+    assert constrained.look(problem, record, None, row) == (bad is None)
+    assert asked == [(constrained.GAP, 0.5, *q[1], *v[1])]
+    EQUAL(G.val, new.ravel())
+    EQUAL(record.gap, [[9.0] * nc, gaps, [9.0] * nc])
+    np.testing.assert_allclose(record.gap_dot, [[9.0] * nc, new[:nc] @ v[1] + rates, [9.0] * nc])
+    EQUAL(record.phi.ravel(), [9.0, phi[0], 9.0])
+
+
+def test_forces_of_constraints_and_closed_contacts_are_among_all(monkeypatch):
+    """F + G' lam, the constraints behind the rows of the contacts."""
+    n, rng = 3, np.random.default_rng(4)
+    dense, F, lam, pull, F0 = (
+        rng.normal(size=(4, n)),
+        rng.normal(size=n),
+        rng.normal(size=(3, 2)),
+        np.array([0.7, 9.0]),
+        np.zeros(n),
+    )
+    put(
+        monkeypatch,
+        constrained.all_forces,
+        force=lambda bundles, which, rows, into: into.__setitem__(
+            slice(None), F if which == FORCE else np.nan
+        ),
+    )
+    G = space(ptr=np.arange(5) * n, col=np.tile(np.arange(n), 4), val=dense.ravel())
+    problem = space(G=G, bundles=None, linear=None, sizes=space(constraints=2, contacts=1, rows=2))
+    constrained.all_forces(problem, space(lam=lam), space(F0=F0, pull=pull), 1)
+    np.testing.assert_allclose(F0, F + dense[2:].T @ lam[1] + 0.7 * dense[0])
+
+
+@for_each(("by_speed", "gap", "speed", "out", "pull", "hit"), [
+    (True, 0.1, -2.0, 9.0, 0.0, True), (True, 0.1, -0.9, -9.0, 0.0, False), (True, 0.1, 2.0, -9.0, 0.0, False), (True, 9.0, 0.0, 9.0, 0.1, True),
+    (False, -9.0, -9.0, 0.1, 0.0, False), (False, 9.0, 9.0, -0.1, 0.0, True), (False, 9.0, 9.0, 0.1, 0.1, True), (False, 9.0, 9.0, np.nan, 0.0, True),
+    (False, 9.0, 9.0, 0.1, -0.1, False),
+])  # fmt: skip
+@pytest.mark.parametrize("fails", [None, "smooth", "first", "velocities", "look"])
+def test_a_step_is_corrected_where_contacts_may_close(
+    monkeypatch, fails, by_speed, gap, speed, out, pull, hit
+):
+    """Gaps that are forecast within half a step of 0.2, or those at its end, or forces of before."""
+    said = []
+
+    def note(name, key=None):
+        def tell(*given):
+            said.append((name, *(x for x in given[4:])))
+            return FAILS if fails == (key or name) else SUCCESS
+
+        return tell
+
+    put(monkeypatch, constrained.one_step, smooth=note("smooth"), half_way=note("half", "first"), positions=note("positions", "first"),
+        velocities=note("velocities"), look=lambda *given: said.append(("look", given[3])) or fails != "look", predict=note("predict"),
+        all_forces=lambda *given: said.append(("forces", given[3])))  # fmt: skip
+    n, rng = 2, np.random.default_rng(1)
+    d, v, a, lam = rng.normal(size=(4, n))
+    record = space(gap=np.array([[5.0, 5.0], [5.0, gap], [7.0, 7.0]]), gap_dot=np.array([[5.0, 5.0], [0.0, speed], [7.0, 7.0]]), t=np.zeros(3),
+                   **{k: np.full((3, n), 9.0) for k in ("q", "v", "a", "lam")})  # fmt: skip
+    work = space(z=np.full(2, 9.0), pull=np.array([0.0, pull]), d=d, v=v, a=a, lam=lam)
+    problem = space(
+        sizes=space(contacts=2, n=n, constraints=2),
+        bundles=space(out=np.array([5.0, out])),
+        method=space(velocity=by_speed, forecast=0.5, interpolated=True),
+    )
+    task = space(problem=problem, record=record, work=work)
+    status = constrained.one_step(task, space(row=1, h=0.2, t1=1.2))
+    close = [("half",) if by_speed else ("positions", 2)] if hit else []
+    whole = [("smooth",), *close, ("velocities", hit), ("look", 2), ("predict",), ("forces", 2)]
+    last = {None: 9, "smooth": 1, "first": 2 if hit else 9, "velocities": 2 + hit, "look": 3 + hit}[
+        fails
+    ]
+    assert said == whole[:last]
+    ends = {None: SUCCESS, "first": FAILS if hit else SUCCESS, "look": NOT_FINITE}.get(fails, FAILS)
+    assert status == ends
+    if fails != "smooth":
+        EQUAL(work.z, np.zeros(2))
+    if status == SUCCESS:
+        EQUAL([record.q[2], record.v[2], record.a[2], record.lam[2]], [d, v, a, lam])
+        EQUAL(record.t, [0.0, 0.0, 1.2])
