@@ -15,6 +15,8 @@ from explorer.kernels.model.structures import FORCE, STEP
 
 locating, leaving = plain("event_driven.locate_event"), plain("event_driven.transition")
 flowing, back = plain("event_driven.flow"), plain("event_driven.adjoint")
+changing, clashing = plain("event_driven.saltation"), plain("event_driven.contradiction")
+linear = plain("time_stepping.newmark_linear")
 iteration, whole = plain("time_stepping.newmark_iteration"), plain("time_stepping.newmark")
 marching = plain("time_stepping.march")
 FAILS = 77  # a status
@@ -94,6 +96,65 @@ def test_samples_that_hide_a_guard_are_no_answer(monkeypatch, blur, patient, los
     )
     assert told == (HIDDEN if lost or (blur > 1 and patient) else NONE)
     assert found.blur == (np.inf if lost else blur)
+
+
+@for_each(("mode", "j"), itertools.product((0, 1, 2), (0, 1, 2)))
+def test_a_guard_has_the_flags_of_its_mode(mode, j):
+    """Behind those of the modes before; a contact bounds the motion."""
+    problem = space(sizes=space(mechanical=False), state=[space(mode=mode)])
+    automaton = space(first=[0, 3, 5], guards=[space(flags=10 + k) for k in range(8)])
+    assert locating.flags_of(problem, automaton, j) == 10 + [0, 3, 5][mode] + j
+    problem.sizes.mechanical = True
+    assert locating.flags_of(problem, automaton, j) == locating.BOUNDS
+
+
+@for_each("flows", (True, False))
+def test_a_guard_bends_as_its_slope_along_the_flow_changes(monkeypatch, flows):
+    """(D(t) - D(t - s)) / s; time, state and f- are left as they were, all else is not touched."""
+    nx, back_by, asked = 2, 0.25, []
+    at = space(x_minus=1, x_plus=5, f_minus=9, f_plus=13)
+    row = 100.0 + np.arange(18)
+    x, f = np.array([1.0, 2.0, 3.0]), np.array([0.4, -0.8, 1.2])
+    row[1:4], row[9:12] = x, f
+    head = space(D=np.nan, bend=np.nan)
+
+    def flow(problem, t, state, rates, width):
+        asked.append((t, *state[:3]))
+        rates[:3] = f if t == 5.0 else 10.0
+        return SUCCESS if flows or t == 5.0 else FAILS
+
+    def guard_gradient(problem, automaton, j, event):
+        assert j == 4
+        now = asked[-1][0] == 5.0
+        EQUAL(row[9:12], f if now else [10.0] * 3)
+        head.D = 7.0 if now else 3.0
+
+    put(monkeypatch, changing.bend, flow=flow, guard_gradient=guard_gradient)
+    event = space(row=row, at=at, head=[head])
+    changing.bend(space(sizes=space(n_x=nx), inp=np.array([5.0])), None, 4, back_by, event)
+    before = (4.75, *(x - back_by * f))
+    assert asked == [pytest.approx(before), (5.0, *x)]
+    EQUAL([*row[1:4], *row[9:12]], [*x, *f])
+    EQUAL(row[[0, 4, 8, 12, 16, 17]], [100.0, 104.0, 108.0, 112.0, 116.0, 117.0])
+    assert head.D == 7.0
+    assert head.bend == pytest.approx(16.0) if flows else np.isnan(head.bend)
+
+
+@for_each(("part", "told"), [(0.9, -1), (1.1, 1)])
+def test_penalties_hide_what_is_small_beside_accelerations(monkeypatch, part, told):
+    """Two equal rows of length 3: 1e-3 of the largest acceleration."""
+    rates, inp = 12, np.zeros(20)
+    inp[rates : rates + 8] = [99.0, 99.0, 0.5, -2.0, 99.0, 99.0, 99.0, 99.0]
+    gamma = np.array([0.0, 3 * 1e-3 * 2.0 * part])
+    put(monkeypatch, clashing.contradiction, holds=lambda *_: True, evaluate=lambda table, which, inp, out: out.__setitem__(
+        slice(None), [*[np.nan] * 4, 3.0, 0.0, 3.0, 0.0, *gamma]))  # fmt: skip
+    problem = space(
+        sizes=space(n=2, n_c=0, n_t=0, rows=2, penalty=9, rates=rates), functions=space(table=None), out=np.empty(10), inp=inp,
+        saddle=space(W=np.full((4, 4), np.nan)), state=[space(dependent=1, form=clashing.PENALTY)],
+    )  # fmt: skip
+    # with penalties a part of 1e-3 of the terms of gamma counts as well
+    gamma[1] += 0.0 if told < 0 else 1e-3 * gamma[1]
+    assert clashing.contradiction(problem, 0.0, np.zeros(4), 1.0) == told
 
 
 @for_each(("sigma", "speeds", "held", "told"), [
@@ -325,6 +386,33 @@ def test_accelerations_of_newmark_jump_with_the_inputs(monkeypatch, moves, singu
     a0[1] += jump
     np.testing.assert_allclose(a, a0, rtol=1e-10)
     np.testing.assert_allclose(work.true0, true0 + jump, rtol=1e-10)
+
+
+@for_each(("am", "row", "h", "breaks", "moves"), [
+    (0.4, 1, 0.3, False, True), (0.4, 1, 0.2, False, False), (0.4, 1, 0.3, True, False), (0.4, 0, 0.3, False, False), (0.1, 1, 0.3, False, False),
+    (0.4, 1, 0.2, True, False), (0.0, 2, 0.1, False, True),
+])  # fmt: skip
+def test_carried_accelerations_move_with_the_step(monkeypatch, am, row, h, breaks, moves):
+    """By (alpha_m - alpha_f) (h - h_before) / h_before of their change; not where inputs change."""
+    n, t, rng, taken = 2, np.array([0.0, 0.2, 0.4, 9.0]), np.random.default_rng(1), []
+    a = rng.normal(size=(4, n))
+    a0 = a[row].copy()
+    put(
+        monkeypatch,
+        linear.step_linear,
+        changes_at=lambda grid, at: breaks,
+        predict=lambda *given: taken.append(given[-1].copy()),
+        correct=lambda *_: True,
+    )
+    work = space(state=[space(factored=h)], a_moved=np.zeros(n), x=np.zeros(n))
+    problem = space(
+        method=space(alpha_m=am, alpha_f=0.1, interpolated=False),
+        options=None,
+        grid=space(even=True),
+    )
+    assert linear.step_linear(problem, space(t=t, a=a), work, row, h, t[row] + h) == SUCCESS
+    expected = a0 + ((am - 0.1) * (h - 0.2) / 0.2 * (a0 - a[row - 1]) if moves else 0.0)
+    np.testing.assert_allclose(taken, [expected], rtol=1e-12)
 
 
 @for_each(("breaks", "even", "steps", "h", "t_end", "told"), [

@@ -10,6 +10,7 @@ from plain import space
 from explorer.errors import StepFailed
 from explorer.study import diagram_branches as diagram
 from explorer.study import trace
+from explorer.study.formulations import Formulations
 from explorer.study.grazing import _curvature
 from explorer.study.limit_cycle import _multipliers
 
@@ -227,3 +228,25 @@ def test_the_other_side_lies_onward_first(monkeypatch, way, low, high, told):
         None, space(at=space(sequence=["a"])), end, space(low=low, high=high, tol=1e-9)
     )
     assert abs(far.w[-1] - 0.5) == pytest.approx(1e-3)  # 0.1 is near beside 200 times that
+
+
+@for_each(("errors", "told"), [
+    ([1.0, 1e-1, 1e-2], 1.0), ([1.0, 1e-2, 1e-4, 1e-4], 2.0), ([4.0, 1.0, 0.0], 2.0), ([1.0, 0.0, 0.0], None), ([1.0, 1e-2, 1e-4, 1e-6, 1e-9], 2.0),
+    ([1.0, 1e-3, 0.9e-3], (3.0 + 0.0) / 2),
+])  # fmt: skip
+def test_an_order_is_that_before_round_off(errors, told):
+    """Of more than three penalties those count whose errors are 1000 times the least, if three are."""
+    base = 2.0 if 4.0 in errors else 10.0
+    alphas = base ** np.arange(len(errors))
+    order = Formulations.order.fget(
+        space(penalties=[space(error=e) for e in errors], alphas=alphas)
+    )
+    if told is None:
+        assert np.isnan(order)
+        return
+    error = np.array(errors)
+    kept = error > 1e3 * error.min() if len(error) > 3 else error > 0
+    kept = kept if kept.sum() > 2 else error > 0
+    x, y = np.log(alphas[kept]), np.log(error[kept])
+    slope = -((x - x.mean()) @ (y - y.mean())) / ((x - x.mean()) @ (x - x.mean()))
+    assert order == pytest.approx(slope)
