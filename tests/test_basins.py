@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -79,7 +80,9 @@ def test_the_boundary_between_two_sinks_is_the_closed_form(sinks):
 
 def test_random_starts_estimate_the_part_with_its_error():
     asked = {"over": {"x0.x": [-2, 2], "x0.v": [-4, 4]}, "samples": 250, **ASKED}
+    begin = time.perf_counter()
     found = basins(relay(), "EventDriven", recurrence=Recurrence(seed=3), **asked)
+    assert 0 < found.seconds <= time.perf_counter() - begin
     assert found.shape == (250,)
     rows = found.over[0].values
     plus = max((0, 1), key=lambda k: found.attractors[k].points[0, 0])
@@ -137,7 +140,10 @@ def test_attractors_of_an_impact_oscillator_have_their_periods():
     """For s = 0, omega = 2: one impact in a period; 2.6: periods 1 and 6; 2.8: chaos."""
     over = {"q0.x": [-3, -0.1], "v0.x": [-3, 3]}
     system = ex.models.impact_oscillator()
+    begin = time.perf_counter()
     one = attractors(system, over=over, section=STROBE, samples=6, omega=2, s=0)
+    assert 0 < one.seconds <= time.perf_counter() - begin
+    assert one.states == ("x", "v_x")
     assert [a.period for a in one.found] == [1]
     speed = 2 * 2.0 / 3.0 / 0.2
     assert one[0].points[0] == pytest.approx([-4.57597, 4.24264], abs=1e-4)

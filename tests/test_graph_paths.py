@@ -264,6 +264,36 @@ def test_polishing_keeps_impulses_in_their_cones(monkeypatch, mode, change, told
     assert proximal.polish(g, path) == LCP_ITERATIONS
 
 
+@for_each(("seed", "size"), [(seed, size) for seed in FRICTION[:12] for size in (1.0, 1e-7)])
+def test_polishing_solves_for_what_contacts_do(seed, size):
+    """w = 0 of what holds, the cone of what slides and no impulse of what is open, to round-off."""
+    case = Case(seed, soft=seed % 2 == 0, mu=0.8)
+    g, path = prepared(case)
+    case.impulses()
+    g.P[:] *= size
+    P, hold = g.P.copy(), case.chosen()
+    g.q[:] *= size
+    g.q[hold] -= case.w()[hold]
+    g.P[:] *= 1 + 1e-4 * case.rng.uniform(-1, 1, case.rows)
+    for k, t in enumerate(case.place):
+        if t >= 0 and (what := g.mode[case.act[k]]) != STICK:
+            g.P[t] = -what * g.mu[k] * g.P[k] * (what != OPEN)
+    assert proximal.polish(g, path) == SUCCESS
+    np.testing.assert_allclose(g.P, P, rtol=1e-11, atol=1e-13 * size)
+
+
+def test_what_is_open_has_no_impulse_behind_a_step(monkeypatch):
+    """Beside a contact that sticks; whatever the factors answer for it."""
+    none, P = np.zeros(3), np.array([1.0, 2.0, 3.0])
+    g = space(ptr=None, col=None, val=None, act=np.array([2, 0, 4]), m=2, rows=3, place=np.array([-1, 2]), mu=np.full(2, 0.3),
+              q=np.ones(3), P=P, mode=np.array([OPEN, 7, STICK, 7, 7]), unit=np.ones(3), soft=none, u=none)  # fmt: skip
+    path = space(off=np.zeros(3), change=np.array([0.5, 6.0, 7.0]))
+    put(monkeypatch, proximal.polish, stiffen=lambda *_: None, include=lambda *_: 0, renew=lambda graph: None, along=lambda *_: 0.0,
+        answer=lambda *_: True)  # fmt: skip
+    assert proximal.polish(g, path) == SUCCESS
+    assert P.tolist() == [1.5, 0.0, 0.0]
+
+
 def test_there_are_no_factors_of_a_singular_set(monkeypatch):
     """Nor are those of another set taken for them."""
     case = Case(1)

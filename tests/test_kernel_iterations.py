@@ -31,7 +31,8 @@ def approached(monkeypatch, residuals, enough, least, ends=True, most=1000, fine
     path = space(kept=np.zeros(2), rough=np.zeros(2))
     last = [None]
 
-    def along_path(graph, path, give, most, bound):
+    def along_path(graph, path, give, changes, bound):
+        assert (changes, bound) == (proximal.CHANGES, most // proximal.STALLED)
         gives.append(give)
         last[0] = next(left)
         graph.P[:] = last[0]
@@ -68,6 +69,30 @@ def test_an_approach_grows_firm_where_it_is_nearer_and_soft_where_it_is_not(monk
     put(monkeypatch, proximal.approach, prepare=lambda *_: False)
     graph, path = space(rows=0, P=None), space(kept=None, rough=None)
     assert proximal.approach(graph, path, 1.0, 0.1, 0.1, 9) == (LCP_RAY, 1.0)
+
+
+@for_each(("residuals", "enough", "least", "most", "told"), [
+    ([0.9] * 9, 0.1, 0.1, 14, (LCP_ITERATIONS, 0.9, 2, 0.9)),  # 5 changes, then 9
+    ([0.9] * 9, 0.1, 0.1, 15, (LCP_ITERATIONS, 0.9, 3, 0.9)),
+    ([0.5, 0.1, 0.05], 0.1, 0.1, 99, (SUCCESS, 0.1, 2, 0.1)),  # what is small enough ends it
+    ([1.0] * 9, 1.0, 0.1, 99, (SUCCESS, 1.0, 3, 1.0)),  # and no step halves it
+    ([0.5, 0.25, 0.125, 0.06], 1.0, 0.01, 99, (SUCCESS, 0.125, 3, 0.125)),
+    ([1.5] * 9, 1.0, 0.1, 99, (SUCCESS, 1.0, 3, 1.0)),
+    ([3.0] * 99, 0.1, 0.1, 999, (LCP_ITERATIONS, 1.0, proximal.REFUSED, 1.0)),  # thrice is too much
+])  # fmt: skip
+def test_a_step_counts_by_what_it_leaves_and_costs(
+    monkeypatch, residuals, enough, least, most, told
+):
+    """A residual that is told twice is that of the impulses; else they are those of the beginning."""
+    status, rest, gives, P = approached(monkeypatch, residuals, enough, least, most=most)
+    assert (status, rest, len(gives)) == told[:3]
+    assert ([1.0, 2.0] if rest == 1.0 else [told[3]] * 2) == P
+
+
+@for_each(("now", "polished"), [(0.1, False), (0.2, True)])
+def test_only_what_is_not_small_enough_is_polished(monkeypatch, now, polished):
+    told = approached(monkeypatch, [0.5, now], 0.3, 0.1, most=6, fine=0.5)
+    assert told[1] == now * (0.5 if polished else 1.0)
 
 
 @for_each(("factor", "steps"), [(0.9, 3), (0.6, 3), (0.45, 9), (1.0, 3)])

@@ -407,6 +407,62 @@ def test_the_error_of_a_step_is_that_of_a_motion_under_its_forces(monkeypatch, a
     assert (got < 1e-13) == (degree == 4)
 
 
+@for_each(("am", "af"), [(0.0, 0.0), (0.2, 0.4), (0.2, 0.0), (0.0, 0.4)])
+def test_the_error_of_a_linear_step_is_that_of_a_motion_under_its_forces(monkeypatch, am, af):
+    """Accelerations are those of F = M a at both ends; what a step carries with alphas is another."""
+    n, h, t0, t1, rng = 3, 0.1, 1.0, 1.1, np.random.default_rng(3)
+    M = rng.normal(size=(n, n)) + 4 * np.eye(n)
+    path = [np.polynomial.Polynomial(c) for c in rng.normal(size=(n, 8))]
+    inp, asked = np.full(1 + 2 * n, np.nan), []
+
+    def motion(t, order=0):
+        return np.array([(p.deriv(order) if order else p)(t - t0) for p in path])
+
+    def force(bundles, which, rows, F):
+        asked.append(inp.copy())
+        F[:] = M @ motion(inp[0], 2)
+
+    def solve_factored(factors, n, x):
+        x[:] = np.linalg.solve((1 - am) * 0.7 * M, x)
+
+    put(monkeypatch, linear.estimate, force=force, solve_factored=solve_factored)
+    record = SimpleNamespace(t=np.array([0.0, t0]), **{
+        name: np.array([np.full(n, np.nan), motion(t0, k), motion(t1, k)]) for k, name in enumerate("qva")
+    })  # fmt: skip
+    record.a[1] = np.nan
+    carried = am == af == 0.0
+    record.a[2] += 0.0 if carried else 1.0
+    work = opened(linear_workspace(n, h, motion(t0, 2)))
+    work.state[0].c_a = 0.7
+    problem = SimpleNamespace(
+        method=METHOD._replace(alpha_m=am, alpha_f=af), bundles=SimpleNamespace(inp=inp), linear=None, factors=None,
+        mass=SimpleNamespace(ptr=np.arange(n + 1) * n, col=np.tile(np.arange(n), n), val=M.ravel()),
+        grid=SimpleNamespace(t_end=2.0),
+    )  # fmt: skip
+    got = linear.estimate(problem, record, work, 1, h, t1)
+    np.testing.assert_allclose(work.true1, motion(t1, 2), rtol=1e-9)
+    np.testing.assert_allclose(work.centre, motion(t0 + h / 2, 2), rtol=1e-9)
+    expected = error.local_error(n, h, 2.0, motion(t0), motion(t0, 1), motion(t0, 2), motion(t0 + h / 2, 2),
+                                 motion(t1, 2), motion(t1), motion(t1, 1))  # fmt: skip
+    assert got == pytest.approx(expected, abs=1e-14)
+    assert len(asked) == 1 + (not carried)
+    if not carried:
+        np.testing.assert_array_equal(asked[0], [t1, *motion(t1), *motion(t1, 1)])
+    middle = np.full(2 * n, np.nan)
+    error.middle(
+        n,
+        h,
+        motion(t0),
+        motion(t0, 1),
+        motion(t0, 2),
+        motion(t1),
+        motion(t1, 1),
+        motion(t1, 2),
+        middle,
+    )
+    np.testing.assert_allclose(asked[-1], [t0 + h / 2, *middle], rtol=1e-9)
+
+
 @for_each("below", (0, 1, 2))
 def test_accelerations_are_taken_to_equilibrium_as_far_as_the_step_resolves_it(monkeypatch, below):
     """a + W^-1 w (F - M a), with M in its band."""

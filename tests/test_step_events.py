@@ -15,6 +15,7 @@ from explorer.results import law_steps, stepped
 COVERS = ("kernels/time_stepping/step_events.py",)  # see mutant_rooms.py
 events = plain("time_stepping.step_events")
 KINDS = ("impact", "closed", "released")
+BEFORE = 1  # what the lists of rows hold of the contact before
 
 
 def record(seed, impact_steps):
@@ -47,7 +48,7 @@ def test_impacts_closings_and_releases_are_those_of_a_run(seed, steps):
     since, n = 0.1 * (seed % 7), len(run.t)
     trace = events.Trace(run.t, None, None, run.p, run.gap, run.gap_dot, run.doing[:, None])
     contacts = events.Contacts(np.ones(1, np.int8), np.zeros(1, np.int64), steps)
-    found = events.Found(np.zeros(n + 2, np.int64), np.zeros(n, np.int8))
+    found = events.Found(np.full(n + 2, BEFORE), np.zeros(n, np.int8))
     count = events.impulse_events(trace, contacts, found, 0, since)
     late = [(row, kind) for row, kind, _ in expected if run.t[row] >= since]
     assert count == sum(kind in KINDS for _, kind in late)
@@ -83,7 +84,7 @@ def test_switches_of_laws_are_those_of_a_run(seed):
     side_before = side.copy()
     side_before[0] = 7  # what the record holds there before
     trace = events.Trace(t, None, None, None, None, None, side_before)
-    found = events.Found(np.zeros(n + 2, np.int64), np.zeros(n, np.int8))
+    found = events.Found(np.full(n + 2, BEFORE), np.zeros(n, np.int8))
     for a in range(2):
         rows = [row for row, _, law in law_steps.event_rows(run) if law == a]
         assert events.law_events(trace, found, a, since) == sum(t[row] >= since for row in rows)

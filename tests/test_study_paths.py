@@ -92,6 +92,7 @@ def test_an_oscillation_is_a_power_of_its_amplification(h, a0, xi):
         y = A @ y
     assert len(run.t) == 8
     assert run.status.code == SUCCESS
+    assert (run.status.step, run.status.t) == (7, pytest.approx(7 * h))
 
 
 # ---------------------------------------------------------------- maps

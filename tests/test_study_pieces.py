@@ -29,7 +29,7 @@ from explorer.study.branch import _Reader, _stacked
 from explorer.study.cycles import Cycle
 from explorer.study.exponents import Exponents
 from explorer.study.fesd_reference import _GIVEN_UP, _LAST, _LATER, _SIGMA, _Interval
-from explorer.study.forcing import _formulas, usual_section
+from explorer.study.forcing import _formulas, check_period, usual_section
 from explorer.study.recurrence import cloud, period
 
 ONE = np.ones(1)
@@ -59,6 +59,18 @@ def test_a_set_is_visited_again_as_wide_as_before(size, ratio, shift, there):
 def test_few_points_are_no_set():
     assert cloud(np.linspace(0, 1, 39)[:, None], ONE) is None
     assert cloud(np.tile(np.linspace(0, 1, 20), 2)[:, None], ONE) is not None
+
+
+def test_each_state_has_its_drift():
+    """Between the last two rounds of three points, whose largest one counts."""
+    rng = np.random.default_rng(2)
+    rounds = rng.normal(size=(3, 2)) + 1e-6 * rng.normal(size=(4, 3, 2))
+    rounds[3, :, 1] = rounds[2, :, 1] + [1e-7, -3e-7, 2e-7]
+    found = period(rounds.reshape(-1, 2), np.array([1.0, 2.0]), tol=1e-4, sure=1e-4)
+    assert found.period == 3
+    np.testing.assert_array_equal(found.points, rounds[-1])
+    np.testing.assert_allclose(found.drift, abs(rounds[3] - rounds[2]).max(axis=0))
+    assert found.residual == (abs(rounds[3] - rounds[2]) / [1.0, 2.0]).max()
 
 
 @for_each(("factor", "far", "there"), [
@@ -510,3 +522,31 @@ def test_a_derivative_is_smooth_if_both_one_sided_ones_are_its_limits(
     assert doubts._smooth(question, 1, 5.0, np.array([2.0, 3.0])) == smooth
     assert asked[0] == [0.0, 1.0]
     assert asked[1:] in ([], [[0.0, -1.0]])
+
+
+@for_each(("off", "error", "smooth"), [
+    (3.9 * doubts.CLOSE, 0.0, True), (4.1 * doubts.CLOSE, 0.0, False), (3.9, 0.1, True), (4.1, 0.1, False),
+])  # fmt: skip
+def test_one_sided_derivatives_are_compared_as_far_as_their_size_and_error_tell(
+    monkeypatch, off, error, smooth
+):
+    """Of derivatives up to 3 they may differ by 4 (CLOSE + 10 error)."""
+
+    def limit(question, way):
+        sign = way.sum()
+        return space(S=np.array([sign * 2.0]), slope=sign * (3.0 + off), error=error, cost=5.0)
+
+    monkeypatch.setattr(doubts, "limit", limit)
+    assert doubts._smooth(space(wrt=("a",)), 0, 5.0, np.array([2.0, 3.0])) == smooth
+
+
+@for_each(("begins", "repeats"), [(0.5, False), (1.5, False), (-0.5, True), (9.0, True)])
+def test_a_drive_that_begins_within_two_periods_does_not_repeat(begins, repeats):
+    """Nothing is asked of what has been before the run, nor of what comes later."""
+    late = ex.MechanicalSystem("late", q="x", mass=1, start={"q": [0], "v": [0], "t_end": 20})
+    late.force = [sp.Piecewise((0, late.t < begins), (1, True))]
+    if repeats:
+        check_period(late, 1.0, {})
+    else:
+        with pytest.raises(BadValue, match="not the same after"):
+            check_period(late, 1.0, {})

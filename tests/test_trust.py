@@ -514,3 +514,17 @@ def test_a_miss_is_near_beside_the_error_along_the_run(monkeypatch):
     run.nearest = 0.0
     assert module._near(run, 1e-6)[0].value == np.inf
     assert module._near(SimpleNamespace(march=SimpleNamespace()), 1e-6) == []
+
+
+def test_a_start_that_is_not_that_of_the_run_is_told(monkeypatch):
+    """By the first state of the run; nothing is told of a start that nobody gave."""
+    module = importlib.import_module("explorer.derivatives.trust")
+    monkeypatch.setattr(module, "_states", lambda run: (np.array([[1.0, 2.0], [9.0, 9.0]]), None))
+    monkeypatch.setattr(module, "moved", lambda system, given, x: (x[0] - given[0], f"{x[1]:g}"))
+    question = SimpleNamespace(given=[0.75], system=SimpleNamespace(assembles=True))
+    (check,) = module._begun(question, None)
+    assert (check.value, check.allowed) == (0.25, module.MOVED)
+    assert check.words.endswith("another start: 2")
+    assert module._begun(SimpleNamespace(given=None, system=question.system), None) == []
+    question.system.assembles = None
+    assert module._begun(question, None) == []
