@@ -45,6 +45,11 @@ __all__ = ["cache_statistics", "call", "helped", "is_warm", "kernel", "warm"]
 config: Any = _config  # its attributes are made at import
 _FOLDER = Path(__file__).parent
 _WHAT = "Compiling once for this machine"
+_OPTIONS = {  # of numba, while a kernel is compiled
+    "CACHE_LOCATOR_CLASSES": f"{__name__}.CacheLocator",
+    # loops are short here: copies of them for vectors take longer to compile, and to run
+    "LOOP_VECTORIZE": 0,
+}
 _compiled: list[Dispatcher] = []
 _all = False  # whether all kernels are wanted, not those of one import
 
@@ -84,6 +89,7 @@ def _digest(modules: frozenset[str]) -> str:
     sources = [*map(_path, sorted({*modules, "linking"})), _FOLDER.parent / "codes.py"]
     text = b"".join(path.read_bytes() for path in sources)
     target = f"{numba.__version__}-{config.CPU_NAME}-{config.CPU_FEATURES}-{config.DISABLE_JIT}"
+    target += str(_OPTIONS)
     return hashlib.sha256(text + target.encode()).hexdigest()[:16]
 
 
@@ -144,9 +150,8 @@ def _load(compiled: Dispatcher, typed: str | Signature, module: str) -> None:
     name = f"{module}.{compiled.py_func.__name__}"
     for retried in (False, True):
         folder = _folder(module)
-        before = config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES
-        config.CACHE_DIR = str(folder)
-        config.CACHE_LOCATOR_CLASSES = f"{__name__}.{CacheLocator.__name__}"
+        before = {name: getattr(config, name) for name in ("CACHE_DIR", *_OPTIONS)}
+        vars(config).update(_OPTIONS, CACHE_DIR=str(folder))
         try:
             with symbol(f"{folder.name}.{name}"):
                 compiled.enable_caching()
@@ -158,7 +163,7 @@ def _load(compiled: Dispatcher, typed: str | Signature, module: str) -> None:
                 raise
             shutil.rmtree(folder, ignore_errors=True)
         finally:
-            config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = before
+            vars(config).update(before)
 
 
 def _load_for_callers(compiled: Any, load: Callable[[], None]) -> None:
