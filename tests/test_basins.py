@@ -487,6 +487,25 @@ def test_an_attractor_without_a_period_beside_another_is_told_by_nearer_neighbou
     assert ([a.period for a in found.found], found.undecided) == ([0, 0], 0)
 
 
+def test_henon_s_attractor_lies_close_to_what_escapes():
+    """Neighbours that start far from it escape, so those nearby are asked."""
+    henon = ex.MapSystem(
+        "Hénon", x="x y", params={"a": 1.4, "b": 0.3}, f=["1 - a*x**2 + y", "b*x"],
+        start={"x": [0.1, 0.1]},
+    )  # fmt: skip
+    edge = np.linspace(-2, 2, 25)
+    x, y = np.meshgrid(edge, edge, indexing="ij")
+    with np.errstate(all="ignore"):
+        for _ in range(300):
+            x, y = 1 - 1.4 * x**2 + y, 0.3 * x
+    found = basins(henon, over={"x0.x": edge, "x0.y": edge}, **QUIET)
+    assert (found.label == np.where(np.isfinite(x), 0, -1)).all()
+    ends = attractors(henon, over={"x0.x": [-2, 2], "x0.y": [-2, 2]}, samples=8)
+    assert len(ends) == 1
+    assert (ends.failed, ends.undecided) == (0, 0)
+    assert ends.escaped > 0
+
+
 def test_sets_without_a_period():
     one, k = np.ones(2), np.arange(400)
     angle = k * (np.sqrt(5) - 1) * np.pi

@@ -334,7 +334,7 @@ class Search:
         if any(apart(found.points, one.points, self.scale) <= s.tol for one in known):
             return
         widest, radius = radius, 0.0
-        for part in _SMALLER if found.period else _SMALLER[:3]:
+        for part in _SMALLER:
             reach = part * widest
             radius = reach if found.period else max(reach, min(widest, 2 * found.residual))
             back = self._neighbours(question, found, reach, radius, end, mode)
