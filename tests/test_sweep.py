@@ -377,6 +377,11 @@ def test_a_sweep_becomes_a_dataset(oscillator):
 # -- orbit diagrams -------------------------------------------------------------------------------
 
 
+def test_a_question_is_written_in_one_line(oscillator):
+    asked = sweep(oscillator, over={"omega": OMEGA}, t_end=1, **QUIET).question
+    assert repr(asked) == f"Question of 'impact oscillator' over {len(OMEGA)} omega, to 1 s"
+
+
 def test_a_ball_that_rests_on_a_table_is_followed():
     """What is held drifts by 1e-9 m in 100 periods; the next value begins there."""
     found = orbit_diagram(
