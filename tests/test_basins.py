@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import explorer as ex
 from explorer.derivatives.question import event_names
@@ -465,6 +466,50 @@ def test_periods_of_points():
     fast = np.column_stack([0.5 ** np.arange(40)] * 2)
     assert period(fast, one, 1e-6, 1e-8).period == 1
     assert period(np.random.default_rng(0).random((60, 2)), one, 1e-3, 1e-5) is None
+
+
+def test_a_run_that_comes_to_a_point_by_turns_has_no_period_of_two():
+    """x_{n+1} = -0.97 x_n, as near a flip: each second return is small, and the way left is not."""
+    one = np.ones(1)
+    turns = 6e-3 * (-0.97) ** np.arange(100)[:, None]
+    assert np.abs(turns[-1] - turns[-3])[0] < 2e-5
+    assert period(turns, one, 2e-5, 1e-7) is None
+    assert period(turns * 1e-3, one, 2e-5, 1e-7).period == 1
+    assert period(0.1 * (-1.0) ** np.arange(100)[:, None] + turns / 10, one, 2e-5, 1e-7).period == 2
+
+
+def test_an_attractor_without_a_period_beside_another_is_told_by_nearer_neighbours():
+    """A mass between two stops has each chaotic motion twice, mirrored; the border is close."""
+    system = ex.MechanicalSystem("two stops", q="x", units="m")
+    (x,), (v,), t = system.q, system.v, system.t
+    (d,) = system.params(d=ex.Param(2, 0.1, 5))
+    system.mass, system.force = [[1]], [sp.cos(0.8 * t) - x - 0.2 * v]
+    system.contact(ex.Contact(gap=d - x, e=0.7, name="right"))
+    system.contact(ex.Contact(gap=d + x, e=0.7, name="left"))
+    found = attractors(
+        system, over={"q0.x": [-2, 2], "v0.x": [-2, 2]}, section=Section(period=np.pi / 0.4),
+        samples=8,
+    )  # fmt: skip
+    assert ([a.period for a in found.found], found.undecided) == ([0, 0], 0)
+
+
+def test_henon_s_attractor_lies_close_to_what_escapes():
+    """Neighbours that start far from it escape, so those nearby are asked."""
+    henon = ex.MapSystem(
+        "Hénon", x="x y", params={"a": 1.4, "b": 0.3}, f=["1 - a*x**2 + y", "b*x"],
+        start={"x": [0.1, 0.1]},
+    )  # fmt: skip
+    edge = np.linspace(-2, 2, 25)
+    x, y = np.meshgrid(edge, edge, indexing="ij")
+    with np.errstate(all="ignore"):
+        for _ in range(300):
+            x, y = 1 - 1.4 * x**2 + y, 0.3 * x
+    found = basins(henon, over={"x0.x": edge, "x0.y": edge}, **QUIET)
+    assert (found.label == np.where(np.isfinite(x), 0, -1)).all()
+    ends = attractors(henon, over={"x0.x": [-2, 2], "x0.y": [-2, 2]}, samples=8)
+    assert len(ends) == 1
+    assert (ends.failed, ends.undecided) == (0, 0)
+    assert ends.escaped > 0
 
 
 def test_sets_without_a_period():

@@ -339,7 +339,7 @@ def neighbourhood(period, answers, near=0.25, fast=True):
     )
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(search.dataclasses, "replace", lambda question, t_end: Asked(t_end))
-        told = one._neighbours(Asked("T"), found, near, np.array([10.0, 20.0]), 3)
+        told = one._neighbours(Asked("T"), found, near, near, np.array([10.0, 20.0]), 3)
     return told, asked
 
 

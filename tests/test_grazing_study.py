@@ -80,6 +80,36 @@ def test_the_square_root_is_found_from_the_side_that_hits():
     assert found.kick == pytest.approx([0, -1.8 * np.sqrt(2 * 1.5**2 * wanted)], rel=1e-3)
 
 
+@pytest.mark.parametrize("w", [0.8, 1.5])
+def test_of_two_stops_that_are_touched_at_once_the_first_one_counts(w):
+    """Half a period later, the kick moves the motion off the left stop if it is past its own half.
+
+    That is sin(omega_0 pi / w) < 0 for w = 0.8; for w = 1.5 it drives into that stop.
+    """
+    system = ex.MechanicalSystem("two stops", q="x", units="m")
+    (x,), (v,), t = system.q, system.v, system.t
+    (d,) = system.params(d=ex.Param(2, 0.1, 5))
+    system.mass, system.force = [[1]], [sp.cos(w * t) - x - C * v]
+    system.contact(ex.Contact(gap=d - x, e=0.7, name="right"))
+    system.contact(ex.Contact(gap=d + x, e=0.7, name="left"))
+    free = 1 / (1 - w**2 + 1j * C * w)
+    branch = continuation(
+        system, parameter="d", period=2 * np.pi / w, over=(0.8 * abs(free), 1.2 * abs(free)),
+        direction="down", d=1.1 * abs(free), guess=[free.real, -w * free.imag],
+    )  # fmt: skip
+    if w > 1:
+        with pytest.raises(ex.NotApplicable, match="drives it into 'left'"):
+            grazing(branch)
+        return
+    found = grazing(branch)
+    assert (found.kind, found.name, found.exponent) == ("impact", "right", 0.5)
+    assert found.parameter == pytest.approx(abs(free), abs=1e-9)
+    kick = np.array([0, -1.7 * np.sqrt(2 * w**2 * abs(free))])
+    after = expm(A * (2 * np.pi / w + np.angle(free) / w))
+    assert found.coefficient == pytest.approx(after @ kick, rel=1e-4)
+    assert found.ok
+
+
 def test_an_elastic_stop_is_a_power_of_three_halves():
     """Z = -k int (x - s) dt = -k (4/3) d sqrt(2 d / a)."""
     branch = continuation(

@@ -173,3 +173,18 @@ def test_a_chatter_that_ends_takes_all_directions_away():
     system.start(q=[-1e-4], t_end=50)
     found = lyapunov(system, period=2 * np.pi / 2.85, intervals=64, transient=0)
     np.testing.assert_array_equal(found.exponents, -np.inf)
+
+
+def test_a_mass_with_dry_friction_may_begin_at_rest():
+    """At rest it lies on the surface x' = 0, where no derivative exists; a period later it moves."""
+    system = ex.StepSystem("dry friction", x="x v", params={"F": ex.Param(2, 0, 5)})
+    system.f = ["v", "F*cos(0.7*t) - 0.1*v - x - sign(v)/2"]
+    system.start(x=[0.1, 0], t_end=50)
+    period = 2 * np.pi / 0.7
+    found = ex.study.lyapunov(system, period=period, intervals=64, transient=30)
+    cycle = ex.study.limit_cycle(system, period=period)
+    assert found.exponents.sum() * period == pytest.approx(
+        np.log(np.abs(np.prod(cycle.multipliers))), abs=1e-6
+    )
+    branch = ex.study.continuation(system, parameter="F", period=period, over=(1.9, 2.1), step=0.5)
+    assert branch.stable.all()

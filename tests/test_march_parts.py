@@ -394,11 +394,11 @@ def test_a_start_is_completed_by_the_formulas_of_the_model(monkeypatch, given, s
 
 def test_a_start_that_makes_no_sense_is_refused(monkeypatch):
     for told, more in (
-        (SUCCESS, {"e": 0.0}), (SUCCESS, {"e": 1.0}), (SUCCESS, {"gap": -1e-10}), (SUCCESS, {"gap": 0.0}),
+        (SUCCESS, {"e": 0.0}), (SUCCESS, {"e": 1.0}), (SUCCESS, {"gap": -1e-8}), (SUCCESS, {"gap": 0.0}),
         (SUCCESS, {"mu": 0.3}), (SUCCESS, {"mu": 0.0, "mu_s": 0.0}), (SUCCESS, {"phi": [1e-7, -1e-7]}),
         (SUCCESS, {"rate": [4e-6, -4e-6]}), (SUCCESS, {"phi": [0, 1], "held": (True, False)}),
         (starting.RESTITUTION, {"e": -1e-9}), (starting.RESTITUTION, {"e": 1 + 1e-9}),
-        (starting.RESTITUTION, {"e": np.nan}), (starting.INSIDE, {"gap": -1e-8}),
+        (starting.RESTITUTION, {"e": np.nan}), (starting.INSIDE, {"gap": -2e-7}),
         (starting.FRICTION, {"mu": -1e-9}), (starting.FRICTION, {"mu": 0.31}), (starting.FRICTION, {"mu_s": np.inf}),
         (starting.VIOLATED, {"phi": [2e-6, 0]}), (starting.VIOLATED, {"phi": [0, -2e-6]}),
         (starting.VIOLATED, {"rate": [6e-6, 0]}), (starting.VIOLATED, {"rate": [0, -6e-6]}),

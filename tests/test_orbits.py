@@ -75,6 +75,18 @@ def one_impact(w: float, e: float) -> float:
     raise AssertionError("there is no such orbit")
 
 
+def test_what_a_clock_drives_is_seen_at_its_ticks():
+    """At 28 V two ticks make a cycle; its switch never opens at its own guard."""
+    buck = ex.models.buck_modes()
+    assert usual_section(buck).event == "tick"
+    found = ex.study.Sharpening(
+        buck, over={"V_in": (27.5, 28.5)}, columns=3, points=24, transient=200
+    ).whole()
+    assert found.period.tolist() == [2, 2, 2]
+    ball = ex.models.bouncing_ball()
+    assert usual_section(ball).event == "floor"
+
+
 # -- the diagram ----------------------------------------------------------------------------------
 
 

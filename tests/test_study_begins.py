@@ -175,7 +175,7 @@ def test_runs_made_one_by_one_follow_each_other(monkeypatch, chained, modes):
     members = Members(np.arange(6.0)[:, None], np.arange(12.0).reshape(6, 2), *np.ones((4, 6)), chained=chained, mode=2)  # fmt: skip
     asked = []
 
-    def simulate(system, scheme, throw, **given):
+    def simulate(system, throw, **given):
         asked.append(given)
         k = len(asked) - 1
         if k == 1:

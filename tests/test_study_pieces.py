@@ -334,7 +334,8 @@ def test_members_run_from_a_state_and_mode_of_the_first(monkeypatch, fast, begin
 
 
 @for_each(("kind", "residual", "back", "radius", "tried"), [
-    (1, 0.3, 3, 0.1, [0.2]), (0, 0.25, 3, 0.5, [0.5]), (0, 0.05, 3, 0.2, [0.2]), (1, 1e-4, 2, None, [0.2, 0.06, 0.02, 0.006, 0.002]),
+    (1, 0.3, 3, 0.1, [0.2]), (0, 0.25, 3, 0.5, [0.5]), (0, 0.05, 3, 0.2, [0.2]),
+    (0, 0.05, 2, None, [0.2, 0.06, 0.02, 0.006, 0.002]), (1, 1e-4, 2, None, [0.2, 0.06, 0.02, 0.006, 0.002]),
 ])  # fmt: skip
 def test_a_set_is_caught_within_twice_of_what_its_points_are_apart(
     monkeypatch, kind, residual, back, radius, tried
@@ -344,8 +345,9 @@ def test_a_set_is_caught_within_twice_of_what_its_points_are_apart(
     monkeypatch.setattr(search, "period", lambda *a: found)
     asked: list[float] = []
 
-    def neighbours(question, found, away, end, mode):
+    def neighbours(question, found, away, within, end, mode):
         asked.append(away)
+        assert within == pytest.approx(away if kind else max(away, 2 * residual))
         return back, 3
 
     one = bare(search.Search, settings=space(tol=1e-6, sure=1e-9, near=0.2), attractors=[],

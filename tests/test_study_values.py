@@ -61,7 +61,7 @@ class Grazed(Cycles):
             slopes_at=lambda t: np.array([np.vstack([S, 9 * np.ones(3)])]) if t.tolist() == [TIME] else None,
             rho=np.array([5.0, P]), t_last=2.0, sample=self.sample,
         )  # fmt: skip
-        cycle = bare(Cycle, run=space(march=march), monodromy=M, misses=(Miss("h", 0, 0, x), Miss("g", free, TIME, TOUCH)))  # fmt: skip
+        cycle = bare(Cycle, run=space(march=march), monodromy=M, misses=(Miss("h", 0.5, 0, x), Miss("g", free, TIME, TOUCH)))  # fmt: skip
         return Evaluation(G, J, float(abs(G).max()), (), {}, {"miss g": free}, cycle)
 
     @staticmethod

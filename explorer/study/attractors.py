@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from explorer.dispatch.choose import choose, numbers_of
 from explorer.errors import BadValue
+from explorer.status import ESCAPED
 from explorer.study import study
 from explorer.study.asked import Chosen
 from explorer.study.over import Over, states_of
@@ -148,8 +149,8 @@ def attractors(
         states_of(system)[0],
         len(caught.code),
         int(((caught.code == 0) & (caught.caught == -1)).sum()),
-        int((caught.code != 0).sum()),
-        int((caught.caught == -2).sum()),
+        int(((caught.code != 0) & (caught.code != ESCAPED)).sum()),
+        int(((caught.caught == -2) | (caught.code == ESCAPED)).sum()),
         time.perf_counter() - begin,
     )
 

@@ -24,6 +24,7 @@ from explorer.errors import BadValue, NotApplicable, StepFailed
 from explorer.parameters import number, vector
 from explorer.quantities import quantity
 from explorer.results.solution import Solution
+from explorer.runs.fesd.tangents import on_surface
 from explorer.schemes.event_driven import EventDriven
 from explorer.study import study
 from explorer.study.asked import Chosen
@@ -158,6 +159,8 @@ class _March:
             if given.shape != self.x.shape:
                 raise BadValue(f"x0 needs {len(self.x)} numbers, but {given.size} are given.")
             self.x = given
+        elif again and on_surface(self.system, values, self.x):  # where no derivative exists
+            self.x = scheme.run(self.compiled, values, length, x0=self.x).x[-1].copy()
         self.frame, self.again = _frame(len(self.x)), again
         self.unit = np.ones(len(self.x))  # of each state, in which the frame is orthonormal
         self.mode: str | None = None

@@ -21,6 +21,7 @@ from explorer.systems import (
     System,
 )
 from explorer.systems.expressions import expression
+from explorer.systems.kinks import slope
 
 __all__ = [
     "check_period",
@@ -151,7 +152,8 @@ def forcing_period(system: System) -> sp.Expr | None:
 def usual_section(system: System) -> Section:
     """Return the section of a system: once in a period of what drives it, or at its first event.
 
-    That of a map is each of its iterates.
+    A clock that is a state drives it, too: a guard of all modes that is come to at a rate without
+    states, as the ramp of a converter. The section of a map is each of its iterates.
 
     Raises
     ------
@@ -165,11 +167,33 @@ def usual_section(system: System) -> Section:
         return Section(period=str(period))
     events = event_names(system)
     if events and not depends_on_time(system):
-        return Section(event=events[0])
+        return Section(event=_clock(system) or events[0])
     raise BadValue(
         f"'{system.name}' has no event to stop at and no period that is known. Give a section, as "
         "in section=Section(period='2*pi/omega')."
     )
+
+
+def _clock(system: System) -> str | None:
+    """Return the name of the first guard of all modes whose rate is one number but for parameters.
+
+    At other guards, which a state may miss, a motion is not seen in each of its turns.
+    """
+    if not isinstance(system, HybridSystem):
+        return None
+    for name in dict.fromkeys(g.name for g in system.guards):
+        own = [g for g in system.guards if g.name == name]
+        if {g.mode for g in own} != set(range(len(system.modes))):
+            continue
+        rates = {
+            sum(slope(g.r, s) * f for s, f in zip(system.x, system.modes[g.mode].flow, strict=True))
+            for g in own
+            if g.reset and g.when is None
+        }
+        rate = sp.sympify(rates.pop()) if len(rates) == 1 else sp.Integer(0)
+        if rate != 0 and not rate.free_symbols & set(system.x):
+            return name
+    return None
 
 
 def _formulas(system: System) -> Iterator[sp.Expr]:

@@ -14,7 +14,8 @@ with a+ = g'' > 0 by f+, which turns the motion back after the time 2 sqrt(2 a d
 (di Bernardo, Budd, Champneys, Kowalczyk, *Piecewise-smooth Dynamical Systems*, 2008, ch. 6-8,
 doi:10.1007/978-1-84628-708-4; Nordmark, J. Sound Vib. 145 (1991) 279,
 doi:10.1016/0022-460X(91)90592-8). Runs at growing offsets of the parameter check n and C without
-any derivative.
+any derivative. Where several guards are touched at one parameter, as the two stops of a symmetric
+oscillator, the first one in the period counts: with n = 1/2 it moves the motion off the others.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ __all__ = ["Grazing", "from_outside", "grazing", "touches"]
 _OFFSETS = np.geomspace(1e-6, 1e-4, 13)  # of the parameter's range
 _SMOOTH = 6  # points on the side without events, through which the smooth part is extrapolated
 _SIDE = (4e-4, 2e-4)  # of the range: where the side without the event is entered
+_TOGETHER, _ZERO = 10.0, 1e-9  # touches at one parameter: as near as that many times the first
 _AGREES, _ALIKE = 0.03, 0.1  # of the exponent, of the coefficient
 
 
@@ -212,8 +214,8 @@ def from_outside(
 def _form(problem: Cycles, name: str, w: np.ndarray, node: Node, error: float) -> Grazing:
     """Return the normal form at w; `node` is a cycle beside it, which does not touch."""
     n, cycle = problem.n, cycle_of(node)
-    miss = next(m for m in cycle.misses if m.name == name)
-    u = w * problem.scale
+    miss, later = _touched(cycle.misses, name)
+    name, u = miss.name, w * problem.scale
     guard = _guard(problem, name)
     run: Solution = cycle.run
     S = run.march.slopes_at(np.array([miss.t]))[0, :n]
@@ -226,8 +228,9 @@ def _form(problem: Cycles, name: str, w: np.ndarray, node: Node, error: float) -
     curvature = _curvature(problem, run, miss, name)
     offsets, moved, hit = _runs(problem, u, name, np.sign(by_p))
     kind, exponent, kick = kick_of(problem, hit, name, curvature, float(side))
-    after = cycle.monodromy @ np.linalg.pinv(S[:, :n])
-    coefficient = after @ kick
+    coefficient = cycle.monodromy @ np.linalg.pinv(S[:, :n]) @ kick
+    if later and exponent < 1:
+        _check_later(problem, run, name, later, np.linalg.pinv(S[:, :n]) @ kick)
     sizes = np.linalg.norm(moved / problem.scale[:n], axis=1)
     fitted, bar, amplitude = _fit(offsets, sizes)
     predicted = float(np.linalg.norm(coefficient / problem.scale[:n])) * abs(by_p) ** exponent
@@ -255,6 +258,34 @@ def _form(problem: Cycles, name: str, w: np.ndarray, node: Node, error: float) -
         offsets,
         sizes,
     )
+
+
+def _touched(misses: tuple[Miss, ...], name: str) -> tuple[Miss, list[Miss]]:
+    """Return the first touch of the period among those at one parameter, and the others."""
+    named = next(m for m in misses if m.name == name)
+    near = max(_TOGETHER * abs(named.value), _ZERO * (1 + float(np.abs(named.x).max())))
+    first, *later = sorted((m for m in misses if abs(m.value) <= near), key=lambda m: m.t)
+    return first, later
+
+
+def _check_later(
+    problem: Cycles, run: Solution, name: str, later: list[Miss], kick: np.ndarray
+) -> None:
+    """Refuse guards that are touched at the same parameter if the kick drives the motion into them.
+
+    The kick (n_x,) is that at the start of the period. Away from them, it is more than what the
+    parameter does, so that they are not met.
+    """
+    for miss in later:
+        S = run.march.slopes_at(np.array([miss.t]))[0, : problem.n]
+        g_x, _, side = _guard(problem, miss.name)(miss.t, miss.x, run.march.rho)
+        if side * float(g_x @ S[:, : problem.n] @ kick) <= 0:
+            raise NotApplicable(
+                f"The cycle touches {name!r} and {miss.name!r} at one value of "
+                f"{problem.parameter}, and what {name!r} does drives it into {miss.name!r}: the "
+                "map has no single power. Let a parameter part the two touches, such as another "
+                "place of one of them."
+            )
 
 
 def _guard(problem: Cycles, name: str) -> Callable[..., tuple[np.ndarray, float, int]]:

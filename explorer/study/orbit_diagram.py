@@ -194,8 +194,8 @@ def orbit_diagram(
         transient,
         section,
     )
-    _check_periods(question, section)
     check_size(question, cores() if continuation in ("both", "none") else 1)
+    _check_periods(question, section)
     return _warned(_diagram(question, _WAYS[continuation], stop, progress))
 
 

@@ -32,7 +32,7 @@ __all__ = ["Question"]
 Function: TypeAlias = tuple[Callable[..., np.ndarray], list[int], bool]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Question:
     """What a sweep asks.
 
@@ -66,6 +66,10 @@ class Question:
     behind: Observed | None = None
     most: int = field(default=0)
     _compiled: dict[str, Function] = field(default_factory=dict, init=False, repr=False)
+
+    def __repr__(self) -> str:
+        axes = " x ".join(f"{len(a.values)} {', '.join(a.names)}" for a in self.axes.axes)
+        return f"Question of '{self.system.name}' over {axes or 'one start'}, to {self.t_end} s"
 
     def __getstate__(self) -> dict[str, object]:
         return {**vars(self), "_compiled": {}}  # functions cannot be pickled

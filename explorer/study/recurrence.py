@@ -43,7 +43,8 @@ def period(points: np.ndarray, scale: np.ndarray, tol: float, sure: float) -> Fo
     """Return the shortest period of the last points (k, n_x), or None.
 
     A run that still creeps has none: what is left of its way, the sum of a geometric series of its
-    returns, must be within ten times `tol`, unless the returns are below `sure`.
+    returns, must be within ten times `tol`, unless the returns are below `sure`. Nor has one whose
+    points differ by no more than that from those of a shorter period.
     """
     k = len(points)
     for p in range(1, min(_LONGEST, k // _TIMES) + 1):
@@ -51,17 +52,27 @@ def period(points: np.ndarray, scale: np.ndarray, tol: float, sure: float) -> Fo
         ends = gaps[-p:].max()
         if not ends <= tol:
             continue
-        if ends > sure:
-            back = (k - p) // 2 // p  # returns ago
-            before = gaps[len(gaps) - p - back * p : len(gaps) - back * p].max()
-            if back < 1 or not ends < before:
-                continue
-            left = ends / (1 - (ends / before) ** (1 / back))
-            if left > 10 * tol:
-                continue
+        back = (k - p) // 2 // p  # returns ago
+        before = gaps[len(gaps) - p - back * p : len(gaps) - back * p].max() if back else 0.0
+        left = ends / (1 - (ends / before) ** (1 / back)) if ends < before else np.inf
+        if ends > sure and left > 10 * tol:
+            continue
+        # returns of fixed steps, where sure = tol, do not shrink as a series
+        if sure < tol and np.isfinite(left) and _within(points[-p:] / scale, left):
+            continue
         drift = np.abs(points[-p:] - points[-2 * p : -p]).max(axis=0)
         return Found(p, points[-p:].copy(), drift, float(ends))
     return None
+
+
+def _within(points: np.ndarray, left: float) -> bool:
+    """Whether points (p, n_x) that come to a cycle of fewer, as by turns, are what is seen.
+
+    Each has the way `left` to go: what is farther apart than two such ways stays apart.
+    """
+    p = len(points)
+    fewer = (q for q in range(1, p) if p % q == 0)
+    return any(float(np.abs(points[q:] - points[:-q]).max()) <= 4 * left for q in fewer)
 
 
 def cloud(points: np.ndarray, scale: np.ndarray) -> Found | None:

@@ -32,6 +32,7 @@ from explorer.parameters import number
 from explorer.quantities import quantity
 from explorer.results.event import LocatedEvent
 from explorer.results.solution import Solution
+from explorer.runs.fesd.tangents import on_surface
 from explorer.schemes.event_driven import EventDriven
 from explorer.study import study
 from explorer.study.asked import Chosen
@@ -163,7 +164,8 @@ class ReturnMap:
     def start(self, guess: Guess | None = None) -> np.ndarray:
         """Return the first state: `guess`, or the start of the model.
 
-        A model whose start is in another mode than the section's is run to its first event there.
+        A model whose start is in another mode than the section's is run to its first event there,
+        and one that starts on a switching surface, as at rest, for a period.
 
         Raises
         ------
@@ -173,6 +175,8 @@ class ReturnMap:
         """
         begin, _ = self.compiled.start(self.rho.tolist())
         if guess is None:
+            if self.period is not None and on_surface(self.system, self.rho, begin):
+                return np.asarray(self._run(begin, self.period, None).x[-1])
             if self.mode is None or self._hybrid.modes[self._hybrid.start_mode].name == self.mode:
                 return begin
             run = self._run(begin, self.t_max, None)

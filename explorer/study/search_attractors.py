@@ -333,44 +333,46 @@ class Search:
         known = [*self.attractors, *self.refused]
         if any(apart(found.points, one.points, self.scale) <= s.tol for one in known):
             return
+        widest, radius = radius, 0.0
         for part in _SMALLER:
-            back = self._neighbours(question, found, part * radius, end, mode)
-            if back[0] == back[1] > 0 or part * radius < 20 * found.residual:
+            reach = part * widest
+            radius = reach if found.period else max(reach, min(widest, 2 * found.residual))
+            back = self._neighbours(question, found, reach, radius, end, mode)
+            if back[0] == back[1] > 0 or (found.period and reach < 20 * found.residual):
                 break
-        radius *= part * (_INSIDE if found.period else 1.0)
+        radius *= _INSIDE if found.period else 1.0
         one = Attractor(
             found.period, found.points, found.drift, found.residual, radius, back, self.at
         )
         (self.attractors if back[0] == back[1] > 0 else self.refused).append(one)
 
     def _neighbours(
-        self, question: Question, found: Found, radius: float, end: np.ndarray, mode: int
+        self, asked: Question, found: Found, reach: float, radius: float, end: np.ndarray, mode: int
     ) -> tuple[int, int]:
         """Return how many neighbours of the last state come back, and of how many.
 
         They start at the radius, and must end within half of it, or be within a tenth after a tenth
-        of the time; around a set without a period
-        they start at three times the radius and must end within it. What is not there in time is
-        run five times as long.
+        of the time; around a set without a period they start at three times the reach, and end in
+        the radius. What is not there in time is run five times as long.
         """
         away, within = (1.0, 0.5) if found.period else (3.0, 1.0)
         last = found.period or _IN_A_ROW
         known = found.points / self.scale
-        longer = dataclasses.replace(question, t_end=f"{_LONGER} * ({self.settings.t_end})")
+        longer = dataclasses.replace(asked, t_end=f"{_LONGER} * ({self.settings.t_end})")
         back = of = 0
-        fast = question.scheme.ensemble(question.system) is not None
+        fast = asked.scheme.ensemble(asked.system) is not None
         many = _NEIGHBOURS if fast else _FEW
-        brief = dataclasses.replace(question, t_end=self.settings.part(_BRIEF))
+        brief = dataclasses.replace(asked, t_end=self.settings.part(_BRIEF))
         for _ in range(2 * many):
             way = self._random.standard_normal(len(end))
-            way *= away * radius * self.scale / np.linalg.norm(way)
+            way *= away * reach * self.scale / np.linalg.norm(way)
             begin = end + way, mode
             if found.period and self._soon(brief, begin, known, radius / _BRIEF):
                 of, back = of + 1, back + 1
                 if of == many:
                     break
                 continue
-            seen, near = question.run(0, 1, begin), False
+            seen, near = asked.run(0, 1, begin), False
             if seen.code[0] < 0:
                 continue  # inside an obstacle
             for again in (longer, None):

@@ -17,7 +17,7 @@ __all__ = ["begin"]
 NOT_FINITE, RESTITUTION, INSIDE, FRICTION = -1, -2, -3, -4
 UNMADE = -5  # nothing yet: a mode that nobody has compiled
 VIOLATED, WITHOUT_GRADIENT = -6, -7
-DEEP = 1e-9  # a gap this far below zero is no round-off
+DEEP = 1e-7  # a gap this far below zero is no drift of a contact that was held
 OFF = 1e-6  # nor is a constraint this far from it, or its rate beside the speeds
 
 

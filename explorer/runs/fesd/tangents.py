@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from explorer.compiled import Switched
+from explorer.compiled import Switched, compile_switched
 from explorer.compiled.held import schedule_of
 from explorer.errors import BadValue
 from explorer.quantities import quantity
@@ -16,13 +16,14 @@ from explorer.results.event import Jump
 from explorer.runs.event_driven.columns import active_of
 from explorer.runs.fesd.run import Run
 from explorer.runs.fesd.slide_ends import slide_end
+from explorer.systems import StepSystem, System
 from explorer.types import Reals
 
 if TYPE_CHECKING:
     from explorer.kernels.fesd.structures import Phases, Record, Workspace
     from explorer.kernels.fesd.tangents import Asked, Derivatives
 
-__all__ = ["Tangents", "check_start"]
+__all__ = ["Tangents", "check_start", "on_surface"]
 
 _FOLD = 3  # kind of a switch: the multipliers of a slide have met others and vanished
 _SURFACE = 1  # kind of a switch: a switching function is zero; else a multiplier at its bound
@@ -63,6 +64,17 @@ def check_start(
             f"The start lies on the switching surface {name!r} = 0 and a parameter moves it off, "
             "so the two one-sided derivatives differ. Start beside the surface."
         )
+
+
+def on_surface(system: System, rho: Reals, x: np.ndarray) -> bool:
+    """Whether a start (n_x,) of a system with step functions lies on a switching surface."""
+    if not isinstance(system, StepSystem):
+        return False
+    try:
+        check_start(compile_switched(system), rho, x, np.eye(len(x)), (-1,) * len(x))
+    except BadValue:
+        return True
+    return False
 
 
 class Tangents:
