@@ -83,7 +83,7 @@ def test_neighbours_inside_obstacles_are_left_out(monkeypatch, fast, every, told
     one = bare(search.Search, settings=settings, scale=np.array([2.0, 4.0]), _random=np.random.default_rng(0))  # fmt: skip
     found = space(period=0, points=np.zeros((12, 2)))
     end = np.array([1.0, 1.0])
-    back, of = one._neighbours(Runs("9"), found, 0.25, end, 3)
+    back, of = one._neighbours(Runs("9"), found, 0.25, 0.5, end, 3)
     assert (back, of, len(asked)) == (told[0], *told)
     for x, mode in asked:  # three radii off a set without a period
         assert np.linalg.norm((x - end) / one.scale) == pytest.approx(0.75)
