@@ -108,9 +108,9 @@ def states_at(
         at = np.where(h[e] > 0, np.clip((t - begin[e]) / h[e], 0.0, 1.0), 1.0)
     nodes = np.concatenate([[0.0], grid.method.c])
     values = np.concatenate([start[:, None], x[k]], axis=1)[e]  # (n_t, s + 1, n_x)
-    out = np.zeros((len(t), x.shape[-1]))
-    for i, node in enumerate(nodes):
-        others = np.delete(nodes, i)
-        weight = np.prod((at[:, None] - others) / (node - others), axis=1)
-        out += weight[:, None] * values[:, i]
-    return out
+    apart = nodes[:, None] - nodes
+    np.fill_diagonal(apart, 1.0)
+    factors = (at[:, None, None] - nodes) / apart  # those of one node in a row
+    each = np.arange(len(nodes))
+    factors[:, each, each] = 1.0
+    return np.einsum("ti,tix->tx", factors.prod(axis=2), values)

@@ -117,16 +117,16 @@ def idle(
     scale = max(1.0, float(np.abs(w[of["lam"]]).max(initial=0.0)))
     for i in range(len(times) - 1):
         signs = sequence.signs(i)
-        inside = np.argwhere((t >= times[i]) & (t <= times[i + 1]))
-        for j in (j for j, s in enumerate(signs) if not s):
+        inside = (t >= times[i]) & (t <= times[i + 1])
+        points = int(inside.sum())
+        at = t[inside][None], x[inside].T, u[inside].T
+        for j in (j for j, s in enumerate(signs) if not s and points):
             for side in (1, -1):
                 m = np.array([0.5 * (1 + s) for s in signs])
                 m[j] = 0.5 * (1 + side)
-                rates = [
-                    side * float(f.rates(t[k, n, q], x[k, n, q], m, u[k, n, q], rho)[j])
-                    for k, n, q in inside
-                ]
-                if rates and min(rates) > -tol * scale:
+                m, given = (np.repeat(one[:, None], points, axis=1) for one in (m, rho))
+                rates = side * np.asarray(f.rates(at[0], at[1], m, at[2], given), float)[j]
+                if rates.min() > -tol * scale:
                     yield i, j, side, times[i]
 
 

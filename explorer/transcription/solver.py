@@ -24,7 +24,7 @@ __all__ = ["Bounds", "Halted", "Point", "Solver", "said"]
 
 LIMITS = {
     "explore": 200,
-    "glance": 30,
+    "glance": 24,
     "polish": 100,
     "again": 60,
     "fine": 60,
