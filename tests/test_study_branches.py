@@ -60,6 +60,9 @@ def test_points_are_added_to_a_column_as_long_as_there_is_room():
     assert diagram.points[1, 3, 0] == 1
     assert diagram.ends[1][0].tolist() == [7.0]
     assert diagram.ends[1][1] == 2
+    diagram.found[2] = 0  # a walker that has fallen: nobody begins there
+    diagram._take(2, space(**vars(seen) | {"found": np.array([0])}))
+    assert (diagram.found[2], diagram.ends[2], diagram.code[2]) == (0, None, 0)
     diagram._take(1, space(code=[5]))
     assert (diagram.found[1], diagram.ends[1], diagram.code[1]) == (0, None, 5)
     assert np.isnan(diagram.points[1]).all()

@@ -198,14 +198,19 @@ def test_a_worker_compiles_a_question_once_and_keeps_four(monkeypatch):
     assert parts._work_here(parts._kept["b"], 1, 4) == ("seen", 3.0)
 
 
-@for_each(("follow", "failed", "asked"), [(None, False, ["begin"]), ("end", False, ["end"]), ("end", True, ["end", "begin"]), (None, True, ["begin"])])  # fmt: skip
-def test_a_column_that_fails_from_its_neighbour_is_run_from_the_start(follow, failed, asked):
+@for_each(("follow", "code", "points", "asked"), [
+    (None, 0, 5, ["begin"]), ("end", 0, 5, ["end"]), ("end", 1, 5, ["end", "begin"]),
+    (None, 1, 5, ["begin"]), ("end", 0, 0, ["end", "begin"]), (None, 0, 0, ["begin"]),
+])  # fmt: skip
+def test_a_column_that_is_lost_from_its_neighbour_is_run_from_the_start(
+    follow, code, points, asked
+):
     told, taken = [], []
 
     def run(first, last, begin):
         assert (first, last) == (3, 4)
         told.append(begin)
-        return space(code=[1 if failed else 0], n=len(told))
+        return space(code=[code], found=[points], n=len(told))
 
     kind = type("Own", (columns.Columns,), {"_neighbour": lambda self, k: follow, "_take": lambda self, k, seen: taken.append((k, seen.n))})  # fmt: skip
     one = bare(kind, asked=space(settle=space(run=run), begin="begin"), longer=space(run=lambda first, last, end: space(n=(first, last, end))), ends=["a", "b", "c"])  # fmt: skip

@@ -154,7 +154,8 @@ class Columns:
     def _settled(self, k: int) -> None:
         """Compute a column from its neighbour, or from the start."""
         seen = self.asked.settle.run(k, k + 1, self._neighbour(k) or self.asked.begin)
-        if seen.code[0] != 0 and self._neighbour(k) is not None:  # as if there were no neighbour
+        lost = seen.code[0] != 0 or seen.found[0] == 0
+        if lost and self._neighbour(k) is not None:  # as if there were no neighbour
             seen = self.asked.settle.run(k, k + 1, self.asked.begin)
         self._take(k, seen)
 
@@ -169,7 +170,8 @@ class Columns:
             new = new[: len(free)]
             free[: len(new)] = new
             self.found[k] += len(new)
-            self.ends[k] = seen.end[0].copy(), int(seen.mode[0])
+            # one without a point, as of a walker that lies on the ground, leads nowhere
+            self.ends[k] = (seen.end[0].copy(), int(seen.mode[0])) if self.found[k] else None
         else:  # what went on for a while and then flew off was no attractor
             self.points[k], self.found[k], self.ends[k] = np.nan, 0, None
         self.code[k] = seen.code[0]
