@@ -191,7 +191,7 @@ def caught(monkeypatch, *, since=0.0, period=0.5, offset=0.1, end=2.0, pauses=Tr
         contacts=None,
     )
     seen.points = np.zeros((1, 1, 2))
-    status = ensembles.run_until_caught(task, None, None, members, seen, 0)
+    status = ensembles.run_until_caught(task, space(max_steps=50), None, members, seen, 0)
     return status, seen, asked, paused, looks
 
 
