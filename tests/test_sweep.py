@@ -382,19 +382,6 @@ def test_a_question_is_written_in_one_line(oscillator):
     assert repr(asked) == f"Question of 'impact oscillator' over {len(OMEGA)} omega, to 1 s"
 
 
-def test_a_ball_that_rests_on_a_table_is_followed():
-    """What is held drifts by 1e-9 m in 100 periods; the next value begins there."""
-    found = orbit_diagram(
-        ex.models.vibrating_table(),
-        over={"a": np.linspace(0.15, 0.7, 12)},
-        section=Section(period="2*pi/omega"), transient=100, points=3, e=0.4, **QUIET,
-    )  # fmt: skip
-    up = found.branches["up"]
-    assert up.ok.all()
-    speed = up.axes["a"] * 9.81 / 20  # of the table at the start of its period
-    assert up.points[:, :, 1] == pytest.approx(np.tile(speed[:, None], 3), abs=1e-8)
-
-
 @pytest.mark.parametrize("transient", [0, 10])
 def test_continuation_follows_the_attractor(oscillator, transient):
     """Each value begins where the transient of the one before has ended, as single runs do.
