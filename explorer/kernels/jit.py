@@ -47,7 +47,7 @@ _FOLDER = Path(__file__).parent
 _WHAT = "Compiling once for this machine"
 _OPTIONS = {  # of numba, while a kernel is compiled
     "CACHE_LOCATOR_CLASSES": f"{__name__}.CacheLocator",
-    # loops are short here: copies of them for vectors take a tenth longer to compile and gain little
+    # loops are short here: copies of them for vectors take long to compile and gain little
     "LOOP_VECTORIZE": 0,
 }
 _compiled: list[Dispatcher] = []
