@@ -14,7 +14,7 @@ from test_contact_control import ball
 import explorer as ex
 from explorer.control import replay
 from explorer.kernels.fesd.collocation import collocation
-from explorer.transcription import pipeline, solver
+from explorer.transcription import course, pipeline
 from explorer.transcription.contact_program import extrapolated
 from explorer.transcription.contact_sets import OPEN, STICK, inside
 from explorer.transcription.paths import Paths
@@ -56,7 +56,7 @@ def test_a_solve_that_goes_astray_is_ended(monkeypatch):
     """Some iterates with an objective above a limit end a solve; without a limit it goes on."""
     plan = bounced()
     own, program = plan.pipeline.first, plan.pipeline.first.program
-    monkeypatch.setattr(solver, "ASTRAY", 2)
+    monkeypatch.setattr(course, "ASTRAY", 2)
     w, p = np.clip(np.ones(program.low.size), program.low, program.high), plan.outcome.p
     free = own("homotopy", w, p, Bounds.of(program))
     ended = own("homotopy", w, p, Bounds.of(program), dear=-1.0)

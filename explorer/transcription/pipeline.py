@@ -296,22 +296,18 @@ class Pipeline(Paths):
         """Return the solution on a sequence beside a plan, if it is near or `needed`."""
         program, w = best.program, best.point.w
         self.now = f"a sequence beside it, {len(sequence.changes)} switches"
-        if isinstance(program.formulas, ContactFormulas):
-            kind = "explore" if needed else "glance"
-            other = polish(
-                self.smooth, program, w, sequence, p, kind=kind, elastic=False, rough=True
-            )
-            self.note("neighbour", other.point, other.cost, changes=len(sequence.changes))
-            if not other.ok or other.cost >= best.cost:
-                return other
-            other = polish(self.smooth, program, other.point.w, other.sequence, p, elastic=False)
-            self.note("neighbour", other.point, other.cost, changes=len(sequence.changes))
-            return self.solved(other)
-        kind = "explore" if needed else "glance"
-        other = polish(self.smooth, program, w, sequence, p, kind=kind, elastic=False)
+        kind, rival = ("explore", np.inf) if needed else ("glance", best.cost)
+        other = polish(self.smooth, program, w, sequence, p, kind=kind, elastic=False, rival=rival)
         self.note("neighbour", other.point, other.cost, changes=len(sequence.changes))
-        near = np.isfinite(other.cost) and other.point.violation < 1e-3
-        if not other.ok and near and (needed or other.cost < best.cost):
+        cheaper = other.cost < best.cost
+        if isinstance(program.formulas, ContactFormulas):
+            if not (other.ok and cheaper):
+                return other
+            going = True  # to the last digits
+        else:
+            near = np.isfinite(other.cost) and other.point.violation < 1e-3
+            going = not other.ok and near and (needed or cheaper)
+        if going:
             w = other.point.w
             other = polish(self.smooth, program, w, other.sequence, p, elastic=False)
             self.note("neighbour", other.point, other.cost, changes=len(sequence.changes))

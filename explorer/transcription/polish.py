@@ -116,7 +116,7 @@ def polish(
     uniform: bool = False,
     held: np.ndarray | None = None,
     warm: Polished | None = None,
-    rough: bool = False,
+    rival: float = np.inf,
 ) -> Polished:
     """Solve the smooth program on a sequence.
 
@@ -130,7 +130,8 @@ def polish(
     p : float array
         Parameters; the last entry is the weight of slacks.
     kind : str
-        "polish", "fine" for the last digits of switches, or "explore" to leave the point; "glance"
+        "polish", "fine" for the last digits of switches, or "explore" to leave the point, which
+        with contacts ends before the last digits, with phases of a least length; "glance"
         leaves it for a few iterations.
     elastic : bool
         Whether to allow slacks where the program as it stands is not solved.
@@ -140,15 +141,16 @@ def polish(
         Controls that are fixed at their lower bound, -1, or upper one, 1.
     warm : Polished, optional
         A solution nearby, for kind "warm": where multipliers begin, if the layout is the same.
-    rough : bool
-        With contacts: whether to end before the last digits, with phases of a least length. That
-        tells whether a sequence is better than another one.
+    rival : float
+        The objective of a plan; a solve that cannot come below it ends early, and is not solved.
     """
     program = solver.program
-    least = LEAST if kind in ("explore", "glance") else 0.0
+    leaves = kind in ("explore", "glance")
+    least = LEAST if leaves else 0.0
     start, layout = moved(source, w, program, sequence, p, least)
     bounds = bounds_of(program, layout)
-    rough = rough and isinstance(program.formulas, ContactFormulas)
+    contacts = isinstance(program.formulas, ContactFormulas)
+    rough = leaves and contacts
     if rough:
         bounds.low[program.of["h"]] = brief(program, LASTS)
     if program.grid.free and program.grid.intervals > 1:
@@ -170,16 +172,15 @@ def polish(
         same = warm is not None and np.array_equal(warm.layout.signs, layout.signs)
         if warm is not None and same and np.array_equal(warm.layout.phase, layout.phase):
             near = warm.point
-        contacts = isinstance(program.formulas, ContactFormulas)
         kind = "again" if near is None else "warm contacts" if contacts else "warm"
-    point = solver(kind, start, p, bounds, near)
+    point = solver(kind, start, p, bounds, near, rival=rival)
     if not point.ok and elastic:
         wide = solver("explore" if kind == "polish" else kind, start, p, loose)
         if wide.ok or not np.isfinite(point.f):
             point, bounds = wide, loose
             again = solver(kind, wide.w, p, bounds)
             point = again if again.ok else wide
-    if point.ok and isinstance(program.formulas, ContactFormulas) and not rough:
+    if point.ok and contacts and not rough:
         shorter = collapsed(program, bounds, point.w)
         if shorter or kind not in ("polish", "warm contacts"):
             again = solver("polish", point.w, p, shorter or bounds)

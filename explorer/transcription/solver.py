@@ -13,7 +13,8 @@ from scipy import sparse
 
 from explorer.transcription.casadi_functions import casadi
 from explorer.transcription.contact_formulas import ContactFormulas
-from explorer.transcription.halt import due, heard
+from explorer.transcription.course import Course, listener
+from explorer.transcription.halt import due
 from explorer.transcription.program import Program
 from explorer.types import Plain
 
@@ -31,7 +32,7 @@ LIMITS = {
     "warm": 12,
     "warm contacts": 12,
 }  # iterations; without them a solve has gone astray
-ASTRAY = 30  # iterations with an objective far too high, from which a solve hardly comes back
+_SHARED = {"again": "polish"}  # differ by their limits only
 _WORDS = {
     "Maximum_Iterations_Exceeded": "the solver stopped at its limit of iterations",
     "Infeasible_Problem_Detected": "near this point the constraints cannot hold",
@@ -91,10 +92,10 @@ _KINDS: dict[str, Plain] = {
 }
 # on the way: the next sigma begins at its point, and needs no digits of it
 _KINDS["coarse"] = _KINDS["homotopy"] | {"ipopt.tol": 1e-2, "ipopt.acceptable_tol": 1e-2}
-_KINDS["again"] = _KINDS["polish"]
+# a sequence beside a plan keeps most of its point
+_KINDS["glance"] = _KINDS["explore"] | {"ipopt.mu_init": 1e-3}
 # late switches hardly move the objective: its gradient has to vanish to more digits than the rest
 _KINDS["fine"] = _KINDS["polish"] | {"ipopt.obj_scaling_factor": 1e3}
-_KINDS["glance"] = _KINDS["explore"]
 # at a solution of the same program with other numbers: its multipliers are known, too
 _KINDS["warm"] = _KINDS["polish"] | {
     "ipopt.mu_init": 1e-7,
@@ -108,37 +109,6 @@ _KINDS["warm"] = _KINDS["polish"] | {
 }
 # with contacts multipliers are large: 1e-11 would mean slacks below round-off
 _KINDS["warm contacts"] = _KINDS["warm"] | {"ipopt.tol": 1e-9, "ipopt.compl_inf_tol": 1e-9}
-
-
-def _listener(variables: int, rows: int, count: list[int], dear: list[float]) -> object:
-    """Return what IPOPT asks in each iteration whether it has to stop.
-
-    `count` has the number of the iteration, and that of those whose objective is above `dear`.
-    """
-    ca = casadi()
-    sizes = {"x": variables, "lam_x": variables, "f": 1, "g": rows, "lam_g": rows, "lam_p": 0}
-
-    class Listener(ca.Callback):  # type: ignore[name-defined]
-        def __init__(self) -> None:
-            ca.Callback.__init__(self)
-            self.construct("listener", {})
-
-        def get_n_in(self) -> int:
-            return int(ca.nlpsol_n_out())
-
-        def get_n_out(self) -> int:
-            return 1
-
-        def get_sparsity_in(self, i: int) -> object:
-            return ca.Sparsity.dense(sizes[ca.nlpsol_out(i)], 1)
-
-        def eval(self, arguments: object) -> list[int]:
-            heard(count[0])
-            count[0] += 1
-            count[1] += float(arguments[1]) > dear[0]  # type: ignore[index]
-            return [int(due() or count[1] > ASTRAY)]
-
-    return Listener()
 
 
 @dataclass(frozen=True)
@@ -215,8 +185,7 @@ class Solver:
         self.program, self.max_iter, self.explore = program, max_iter, min(explore, max_iter)
         self.kept: dict[str, Function] = {}
         self.listener: list[object] = []  # CasADi keeps no reference to it
-        self.count = [0, 0]  # iterations of the solve that runs, and its dear ones
-        self.dear = [np.inf]  # an objective above which a solve has gone astray
+        self.course = Course()
         self.total = [0]  # of all solves
         ca = casadi()
         nlp, f = program.nlp, program.nlp["f"]
@@ -241,10 +210,9 @@ class Solver:
         return other
 
     def _solver(self, kind: str) -> Function:
+        kind = _SHARED.get(kind, kind)
         if kind not in self.kept:
-            most = min(self.max_iter, LIMITS.get(kind, self.max_iter))
-            most = min(most, self.explore) if kind == "explore" else most
-            options: Plain = _QUIET | _KINDS[kind] | {"ipopt.max_iter": most}
+            options: Plain = _QUIET | _KINDS[kind] | {"ipopt.max_iter": self.max_iter}
             if isinstance(self.program.formulas, ContactFormulas):
                 options |= _ORDER
             for other in self.kept.values():  # the derivatives are formed once
@@ -260,7 +228,7 @@ class Solver:
             program, moving, known = self.program, self.moving.tolist(), self.known.tolist()
             if not self.listener:
                 rows = program.row_low.size
-                self.listener.append(_listener(len(moving), rows, self.count, self.dear))
+                self.listener.append(listener(len(moving), rows, self.course))
             options["iteration_callback"] = self.listener[0]
             nlp, w = program.nlp, program.nlp["x"]
             nlp = nlp | {"x": w[moving], "p": ca.vertcat(nlp["p"], w[known])}
@@ -275,11 +243,12 @@ class Solver:
         bounds: Bounds,
         near: Point | None = None,
         dear: float = np.inf,
+        rival: float = np.inf,
     ) -> Point:
         """Solve from `w`; "homotopy" far from a solution, "polish" near one, to 1e-10.
 
         "warm": from the multipliers of a solution nearby, `near`. A solve ends early if some
-        iterates have an objective above `dear`.
+        iterates have an objective above `dear`, or one cannot come below `rival` any more.
 
         Raises
         ------
@@ -289,8 +258,11 @@ class Solver:
         if due():
             raise Halted(self.program, self.at(w, p, bounds))
         solver = self._solver(kind)
-        self.count[:], self.dear[0] = [0, 0], dear
         more, moving = {}, self.moving
+        variables = bounds.low[moving], bounds.high[moving]
+        most = LIMITS.get(kind, self.max_iter)
+        most = min(most, self.explore if kind == "explore" else self.max_iter)
+        self.course.begin(variables, (bounds.row_low, bounds.row_high), most, dear, rival)
         if near is not None:
             more = {"lam_x0": near.w_multipliers[moving], "lam_g0": near.row_multipliers}
         w = np.clip(w, bounds.low, bounds.high)
@@ -298,14 +270,17 @@ class Solver:
             **more,
             x0=w[moving],
             p=np.concatenate([p, w[self.known]]),
-            lbx=bounds.low[moving],
-            ubx=bounds.high[moving],
+            lbx=variables[0],
+            ubx=variables[1],
             lbg=bounds.row_low,
             ubg=bounds.row_high,
         )
         x, at_x = w.copy(), np.zeros(w.size)
         x[moving], at_x[moving] = (np.asarray(found[k], float).ravel() for k in ("x", "lam_x"))
-        point = self._point(found | {"x": x, "lam_x": at_x}, solver.stats(), p, bounds)
+        stats = solver.stats()
+        if self.course.full and not stats["success"]:
+            stats["return_status"] = "Maximum_Iterations_Exceeded"
+        point = self._point(found | {"x": x, "lam_x": at_x}, stats, p, bounds)
         self.total[0] += point.iterations
         if due():
             raise Halted(self.program, point)
