@@ -247,7 +247,7 @@ def members_of(count=2, **more) -> SimpleNamespace:
         "rho": np.arange(3.0 * count).reshape(count, 3) + 0.5,
         "start": np.full((count, N), np.nan), "t_end": np.linspace(2.0, 3.0, count),
         "since": np.full(count, 1.0), "period": np.full(count, 0.5), "offset": np.full(count, 0.2),
-        "chained": False, "section": many.BY_EVENT, "before": False, "met": np.array([1, 0]),
+        "chained": False, "behind": False, "section": many.BY_EVENT, "before": False, "met": np.array([1, 0]),
         "extrema": False, "max_steps": np.full(count, 9), "max_events": np.full(count, 4),
     }  # fmt: skip
     return SimpleNamespace(**own | more)
@@ -289,7 +289,7 @@ def test_a_member_begins_with_nothing_of_the_one_before(monkeypatch, k, chained,
         out[:] = own
 
     problem = SimpleNamespace(
-        sizes=SimpleNamespace(n_x=N), inp=inp, out=np.empty(N), state=state,
+        sizes=SimpleNamespace(n_x=N, n_c=0), inp=inp, out=np.empty(N), state=state,
         functions=SimpleNamespace(table=np.zeros(5)),
         sides=np.array([(7,), (7,)], [("now", int)]).view(np.recarray),
     )  # fmt: skip
@@ -311,6 +311,11 @@ def test_a_member_begins_with_nothing_of_the_one_before(monkeypatch, k, chained,
         assert not cleared.any()
     follows = chained and k == 1 and code == SUCCESS
     assert task.work.y.tolist() == ([10.0, 11.0] if follows else [0.25, 30.0 + k])
+    for contacts, behind in itertools.product((0, 1), (False, True)):  # gaps at an end may drift
+        lifted, members.behind, problem.sizes.n_c = [], behind, contacts
+        put(monkeypatch, many.prepare, lift=lambda p, y, lifted=lifted: lifted.append(y))
+        many.prepare(task, blank, members, seen, k, 4)
+        assert len(lifted) == (contacts > 0 and (follows or behind))
 
 
 @for_each(("section", "before", "most"), itertools.product((many.NOWHERE, many.BY_EVENT), (False, True), (2, 9)))  # fmt: skip

@@ -107,6 +107,8 @@ class Members(NamedTuple):
         Whether a member starts where the one before has ended.
     mode : int
         In which those start that do not follow another, -1: the system's own.
+    behind : bool
+        Whether the starts are ends of other runs, whose gaps at rest may have drifted below zero.
     """
 
     rho: np.ndarray
@@ -117,6 +119,7 @@ class Members(NamedTuple):
     offset: np.ndarray
     chained: bool = False
     mode: int = -1
+    behind: bool = False
 
     @property
     def size(self) -> int:

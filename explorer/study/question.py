@@ -151,13 +151,16 @@ class Question:
             raise BadValue(f"transient = {worst:g} must be a whole number of iterates.")
         if not ((since >= 0) & (since < t_end)).all():
             raise BadValue("The transient must lie in [0, t_end) at every point of the sweep.")
-        return Members(rho, start, t_end, since, period, phase * period, self.chained)
+        goes_on = self.behind is not None
+        return Members(
+            rho, start, t_end, since, period, phase * period, self.chained, behind=goes_on
+        )
 
     def run(self, first: int, last: int, begin: tuple[np.ndarray, int] | None = None) -> Observed:
         """Run the members `first` to `last` on this thread, the first one from a state and mode."""
         members, fast = self.members(first, last), self.scheme.ensemble(self.system)
         if begin is not None:
-            members.start[0], members = begin[0], members._replace(mode=begin[1])
+            members.start[0], members = begin[0], members._replace(mode=begin[1], behind=True)
 
         def runs(some: Members) -> Observed:
             if fast is not None:

@@ -15,9 +15,15 @@ from explorer.kernels.event_driven.extremes import Span, extremes
 from explorer.kernels.event_driven.flow import evaluate, restore
 from explorer.kernels.event_driven.initial_state import UNMADE
 from explorer.kernels.event_driven.march import PAUSED, Task, go_on, integrate, start
-from explorer.kernels.event_driven.records import RELEASE, REST_SHARE, SLIDING, TrackRow
+from explorer.kernels.event_driven.records import (
+    CONTACTS,
+    RELEASE,
+    REST_SHARE,
+    SLIDING,
+    TrackRow,
+)
 from explorer.kernels.event_driven.step_record import note
-from explorer.kernels.event_driven.structures import Events, Options
+from explorer.kernels.event_driven.structures import Events, Options, Problem
 from explorer.kernels.references import kernel, refer
 from explorer.kernels.stored import Bytes, stored
 from explorer.kernels.structures import Integers, Matrix, Stack, Table, Vector
@@ -26,6 +32,7 @@ __all__ = ["Blank", "Members", "Seen", "ensemble"]
 
 NOWHERE, BY_EVENT, BY_PERIOD = range(3)  # where the points of a section lie
 REFUSED = -1  # beside a status: no mode holds at the start
+DRIFT, SWEEPS = 1e-6, 8  # how far below zero a long run may leave a gap that rests
 
 
 class Members(NamedTuple):
@@ -38,6 +45,7 @@ class Members(NamedTuple):
     period: Vector  # (k,) s, of a section by time
     offset: Vector  # (k,) s, its points lie at offset + j period
     chained: bool  # a member starts where the one before has ended
+    behind: bool  # the starts are ends of other runs
     section: int  # NOWHERE, BY_EVENT or BY_PERIOD
     before: bool  # the state before an event, not behind it
     met: Integers  # (guards,) 1: events of this guard are points of the section
@@ -78,6 +86,36 @@ class Seen(NamedTuple):
 
 
 @kernel(inner=True)
+def lift(problem: Problem, y: Vector) -> None:
+    """Put gaps that a run before has left below zero back to zero, in turn along their gradients.
+
+    Contacts rest at the level of accelerations, so their gaps drift by the errors of the steps.
+    """
+    n, rows, table, inp, out = (
+        problem.sizes.n,
+        problem.sizes.rows,
+        problem.functions.table,
+        problem.inp,
+        problem.out,
+    )
+    for _ in range(SWEEPS):
+        for i in range(n):
+            inp[1 + i] = y[i]
+        evaluate(table, CONTACTS, inp, out)
+        moved = False
+        for c in range(problem.sizes.n_c):
+            gap, square = out[c], 0.0
+            for i in range(n):
+                square += out[2 * rows + c * n + i] ** 2
+            if -DRIFT < gap < 0.0 and square > 0.0:
+                for i in range(n):
+                    y[i] -= gap * out[2 * rows + c * n + i] / square
+                moved = True
+        if not moved:
+            break
+
+
+@kernel(inner=True)
 def prepare(task: Task, blank: Blank, members: Members, seen: Seen, k: int, mode: int) -> None:
     """Clear what the run before has left, and set parameters and start of member `k`."""
     problem, y, n = task.problem, task.work.y, task.problem.sizes.n_x
@@ -100,6 +138,8 @@ def prepare(task: Task, blank: Blank, members: Members, seen: Seen, k: int, mode
             y[i] = seen.end[k - 1, i]
         elif not np.isnan(members.start[k, i]):
             y[i] = members.start[k, i]
+    if (follows or members.behind) and problem.sizes.n_c > 0:
+        lift(problem, y)
 
 
 @kernel(inner=True)

@@ -124,6 +124,7 @@ def march_members(flow: Flow, settings: Settings, members: Members, asked: Asked
         members.period,
         members.offset,
         members.chained,
+        members.behind,
         _SECTIONS.index(asked.section),
         asked.before,
         met,
