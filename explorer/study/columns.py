@@ -19,7 +19,7 @@ from explorer.systems import System
 __all__ = ["Asked", "Columns"]
 
 _STRIDES = (8, 4, 2, 1)
-_EACH = 0.25  # s between two pictures
+_EACH, _SOON = 0.25, 0.1  # s between two pictures, and to the first one
 _PARTS = 4  # in which points are added
 
 
@@ -83,7 +83,7 @@ class Columns:
                 left -= set(order[-1])
         else:
             coarse = sorted({*range(0, many, _STRIDES[0]), many - 1})
-            since = time.perf_counter()
+            since = time.perf_counter() - (_EACH - _SOON)
             for k in coarse if self.asked.follow == "up" else coarse[::-1]:
                 if self.stop():
                     return
