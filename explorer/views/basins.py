@@ -22,6 +22,7 @@ from explorer.views.drawing.picture import (
     curve,
     extent,
     label,
+    state_label,
     titled,
 )
 from explorer.views.drawing.polyline import STATIC, Look
@@ -104,7 +105,7 @@ def basins(
     traces += _attractors(found, places)
     if at is not None:
         traces.append(_start(at))
-    x, y = (titled(label(_short(n)), unit(found.units[n])) for n in names)
+    x, y = (titled(_start_label(n, found.states), unit(found.units[n])) for n in names)
     diagram = Plot(traces, x, y, ranges[0], ranges[1], time=False, share=2.0)
     if run is None:
         picture = compose([[diagram]], [1], look=look)
@@ -118,10 +119,12 @@ def basins(
     return picture
 
 
-def _short(name: str) -> str:
-    """Return the name of a start on an axis: ``q0.x`` is x, ``v0.x`` its velocity."""
+def _start_label(name: str, states: tuple[str, ...]) -> str:
+    """Return the label of a start on an axis: ``q0.x`` is x, ``v0.x`` its velocity."""
     kind, _, state = name.partition(".")
-    return name if not state else f"v_{state}" if kind == "v0" else state
+    if not state:
+        return label(name)
+    return label(state, dot=True) if kind == "v0" else state_label(state, states)
 
 
 def _ends(values: np.ndarray) -> tuple[float, float]:
@@ -334,5 +337,5 @@ def _motion(
         hovertemplate="%{x:.4g}, %{y:.4g}<extra></extra>",
         meta={"t": points.t},
     )
-    across, up = (titled(label(names[k]), unit(units[k])) for k in places)
+    across, up = (titled(state_label(names[k], names), unit(units[k])) for k in places)
     return [over_time, Plot([path, _start(at)], across, up, extent(x), extent(y), time=False)]

@@ -23,6 +23,7 @@ from explorer.views.drawing.picture import (
     curve,
     extent,
     label,
+    state_label,
     titled,
 )
 from explorer.views.drawing.traces import Marker, Trace
@@ -65,7 +66,7 @@ def continuation(*branches: Branch, state: str | None = None) -> Picture:
     sizes = [one.state(state) for one in branches]
     across = titled(label(p), unit(system.parameters[p].unit))
     units = dict(zip(*states_of(system), strict=True))
-    along = titled(label(state), unit(units[state]))
+    along = titled(state_label(state, first.states), unit(units[state]))
     upper: list[Trace] = []
     lower: list[Trace] = []
     for k, one in enumerate(branches):

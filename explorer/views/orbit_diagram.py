@@ -7,7 +7,16 @@ import numpy as np
 from explorer.quantities import unit
 from explorer.study.orbit_diagram import OrbitDiagram
 from explorer.views.drawing.compose import compose
-from explorer.views.drawing.picture import COLOURS, Picture, Plot, curve, extent, label, titled
+from explorer.views.drawing.picture import (
+    COLOURS,
+    Picture,
+    Plot,
+    curve,
+    extent,
+    label,
+    state_label,
+    titled,
+)
 from explorer.views.drawing.traces import Marker, Trace
 from explorer.views.drawing.view import view
 
@@ -59,7 +68,7 @@ def orbit_diagram(found: OrbitDiagram, state: str | None = None) -> Picture:
     plot = Plot(
         traces,
         titled(by, unit(units[found.by])),
-        titled(label(state), unit(units[state])),
+        titled(state_label(state, found.first.states), unit(units[state])),
         (float(values.min()), float(values.max())),
         extent(*drawn),
         time=False,

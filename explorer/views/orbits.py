@@ -28,6 +28,7 @@ from explorer.views.drawing.picture import (
     curve,
     extent,
     label,
+    state_label,
     titled,
 )
 from explorer.views.drawing.polyline import STATIC, Look
@@ -116,7 +117,7 @@ def orbits(
     diagram = Plot(
         traces,
         titled(label(found.by), unit(found.unit)),
-        titled(label(state), unit(found.units[place])),
+        titled(state_label(state, found.states), unit(found.units[place])),
         (low, high),
         drawn,
         time=False,

@@ -12,7 +12,7 @@ import numpy as np
 
 from explorer.derivatives import Saltation, Sensitivity
 from explorer.quantities import quantity
-from explorer.views.drawing.picture import Picture, label
+from explorer.views.drawing.picture import Picture, label, state_label
 from explorer.views.drawing.traces import Trace
 from explorer.views.drawing.view import view
 from explorer.views.events import cell
@@ -35,10 +35,7 @@ class MatrixTable(TypedDict):
 
 def names(salt: Saltation) -> list[str]:
     """Return the labels of the states and z; velocities have a dot."""
-    return [
-        label(s[2:], dot=True) if s.startswith("v_") and s[2:] in salt.states else label(s)
-        for s in salt.states
-    ]
+    return [state_label(s, salt.states) for s in salt.states]
 
 
 def matrix(salt: Saltation, most: int = _MOST) -> MatrixTable:

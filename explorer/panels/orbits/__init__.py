@@ -23,7 +23,7 @@ from explorer.study.diagram_exponents import DiagramExponents
 from explorer.study.orbits import Orbits
 from explorer.study.over import states_of
 from explorer.study.sharpening import FOLLOWS
-from explorer.views.drawing.picture import Picture, label
+from explorer.views.drawing.picture import Picture, label, state_label
 from explorer.views.orbits import orbits as view
 
 __all__ = ["OrbitsPanel", "explore_orbits"]
@@ -67,7 +67,8 @@ class _Answer(SharpAnswer[Orbits]):
         by, p = see["by"], system.parameters[see["by"]]
         ranged = [(k, label(k)) for k, q in system.parameters.items() if q.low < q.high or k == by]
         span = Param(min(max(p.value, see["low"]), see["high"]), see["low"], see["high"], p.unit)
-        states = [(s, label(s)) for s in states_of(system)[0]]
+        names = states_of(system)[0]
+        states = [(s, state_label(s, names)) for s in names]
         diagram: list[Control] = [
             choice("see.by", "over", now, ranged, "The parameter that varies") | {"default": by},
             typed("see.low", "from", p.unit, now, p.low, f"lower end of {by}"),

@@ -10,7 +10,7 @@ import functools
 import html
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Unpack
 
@@ -32,6 +32,7 @@ __all__ = [
     "label",
     "left_out",
     "prose",
+    "state_label",
     "time_title",
     "titled",
 ]
@@ -81,6 +82,17 @@ def label(name: str, *, dot: bool = False) -> str:
     between = "" if index.isupper() else ","  # R1 of v_R1 is a part's name, n2 two indices
     low = between.join(x for x in (_INDEX.get(index, index), tail) if x)
     return f"{head}<sub>{low}</sub>" if low else head
+
+
+def state_label(name: str, states: Sequence[str]) -> str:
+    """Return a state in mathematical notation: ``v_x`` beside a state ``x`` is its rate.
+
+    >>> state_label("v_phi", ("phi", "v_phi")), state_label("v_C", ("i_L", "v_C"))
+    ('φ̇', 'v<sub>C</sub>')
+    """
+    if name.startswith("v_") and name[2:] in states:
+        return label(name[2:], dot=True)
+    return label(name)
 
 
 @functools.lru_cache(1000)  # the words of a table are the same from picture to picture
