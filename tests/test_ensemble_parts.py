@@ -300,7 +300,7 @@ def test_a_member_begins_with_nothing_of_the_one_before(monkeypatch, k, chained,
     members = members_of(chained=chained)
     members.start[:, 1] = [30.0, 31.0]
     seen = seen_of()
-    seen.code[0] = code
+    seen.code[0], seen.found[:] = code, 1
     put(monkeypatch, many.prepare, evaluate=evaluate)
     many.prepare(task, blank, members, seen, k, 4)
     expected = [-1.0, -2.0, -3.0, *members.rho[k], -7.0]
@@ -582,7 +582,7 @@ OPTIONS = dict.fromkeys(
 def test_members_run_one_after_the_other(monkeypatch, chained, lost, grid):
     members, seen, said = members_of(4, chained=chained), seen_of(4), []
     ends = [SUCCESS, FAILS, SUCCESS, SUCCESS]
-    seen.mode[:] = [20, 21, 22, 23]
+    seen.mode[:], seen.found[:] = [20, 21, 22, 23], 1
 
     def run(name, options, k):
         said.append((name, options.t_end, options.grid, options.spacing))

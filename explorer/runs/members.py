@@ -200,6 +200,10 @@ class Observed(NamedTuple):
         for target, values in zip(self, found, strict=True):
             target[places] = values
 
+    def leads(self, k: int, asked: Asked) -> bool:
+        """Whether the member behind `k` begins at its end: not if it failed, or met no section."""
+        return bool(self.code[k] == 0 and (asked.section == "none" or self.found[k] > 0))
+
     def without_failed(self) -> Observed:
         """Return it with NaN and 0 in all that has failed, but for its code and its time."""
         bad = self.code != 0

@@ -63,7 +63,7 @@ def one_by_one(system: System, scheme: Scheme, members: Members, asked: Asked) -
     modes = getattr(system, "modes", ()) if isinstance(system, StateSpaceSystem) else ()
     with unsaid():
         for i in range(members.size):
-            follows = members.chained and i > 0 and seen.code[i - 1] == 0
+            follows = members.chained and i > 0 and seen.leads(i - 1, asked)
             mode = members.mode if i == 0 or not members.chained else -1
             if follows:
                 members.start[i], mode = seen.end[i - 1], int(seen.mode[i - 1])
@@ -102,7 +102,7 @@ def together(
     seen = Observed.empty(members.size, members.start.shape[1], asked)
     for i in range(members.size):
         one = members.some(np.array([i]))._replace(chained=False)
-        if i > 0 and seen.code[i - 1] == 0:
+        if i > 0 and seen.leads(i - 1, asked):
             one.start[0] = seen.end[i - 1]
         found = fast(one, asked)
         if found.code[0] == APART:

@@ -179,7 +179,7 @@ def run_chain(
     first, many, begin = 0, 1, time.perf_counter()
     while first < size and not (stop is not None and stop()):
         last, since, state = min(first + many, size), time.perf_counter(), None
-        if first > 0 and whole.code[first - 1] == 0:
+        if first > 0 and whole.leads(first - 1, question.asked):
             state = whole.end[first - 1], int(whole.mode[first - 1])
         whole.put(slice(first, last), question.run(first, last, state))
         yield slice(first, last)

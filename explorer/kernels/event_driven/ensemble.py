@@ -115,6 +115,12 @@ def lift(problem: Problem, y: Vector) -> None:
             break
 
 
+@kernel(inline=True)
+def leads(members: Members, seen: Seen, k: int) -> bool:
+    """Whether the member behind `k` begins at its end: not if it has failed, or met no section."""
+    return seen.code[k] == SUCCESS and (members.section == NOWHERE or seen.found[k] > 0)
+
+
 @kernel(inner=True)
 def prepare(task: Task, blank: Blank, members: Members, seen: Seen, k: int, mode: int) -> None:
     """Clear what the run before has left, and set parameters and start of member `k`."""
@@ -130,7 +136,7 @@ def prepare(task: Task, blank: Blank, members: Members, seen: Seen, k: int, mode
         problem.sides[i].now = 0
     state[0].mode, state[0].held, state[0].fired, state[0].watched = mode, 0, 0, 0
     state[0].moments, state[0].form, state[0].fault, state[0].dependent = 0, blank.form, 0, 0
-    follows = members.chained and k > 0 and seen.code[k - 1] == SUCCESS
+    follows = members.chained and k > 0 and leads(members, seen, k - 1)
     evaluate(functions.table, functions.table.size - 1, inp, out)
     for i in range(n):
         y[i] = out[i]
@@ -371,7 +377,7 @@ def ensemble(
             options.picks,
         )
         mode = blank.mode[k]
-        if members.chained and k > 0 and seen.code[k - 1] == SUCCESS:
+        if members.chained and k > 0 and leads(members, seen, k - 1):
             mode = seen.mode[k - 1]
         if mode < 0:
             seen.code[k] = REFUSED

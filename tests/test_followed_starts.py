@@ -1,4 +1,7 @@
-"""Motions at rest on an obstacle: a long run leaves the gap some 1e-9 m below zero, and goes on."""
+"""Where a run begins that follows another one: at its end, if that leads on.
+
+A long run of a body at rest leaves its gap some 1e-9 m below zero, which is no start inside.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,9 @@ import pytest
 from plain import plain, put
 
 import explorer as ex
+from explorer.runs.members import Asked, Observed
 from explorer.study import Section, Sharpening, orbit_diagram
+from explorer.study.forcing import usual_section
 
 COVERS = ("kernels/event_driven/ensemble.py",)  # see mutant_rooms.py
 many = plain("event_driven.ensemble")
@@ -43,6 +48,31 @@ def test_a_start_inside_an_obstacle_is_refused_as_before(table):
         table, ex.EventDriven(), over={"y0": [0.0, -1e-8]}, t_end=0.1, progress=False
     )
     assert swept.code[0] == 0 > swept.code[1]
+
+
+def test_a_walker_that_falls_at_the_first_values_empties_no_diagram():
+    """The next value begins at the start of the model, not on the ground."""
+    walker, over = ex.models.simplest_walker(), {"gamma": np.linspace(0.0, 0.015, 12)}
+    asked = {"section": usual_section(walker), "t_end": 60, "transient": 30, "points": 5}
+    found = orbit_diagram(walker, over=over, progress=False, **asked).branches["up"].found
+    assert found[0] == 0
+    assert (found[2:] > 3).all()
+
+
+@pytest.mark.parametrize(
+    ("code", "section", "found", "leads"),
+    [(0, "event", 3, True), (0, "event", 0, False), (0, "none", 0, True), (0, "period", 0, False),
+     (1, "event", 3, False), (-1, "none", 3, False)],
+)  # fmt: skip
+def test_what_leads_on(code, section, found, leads):
+    """A run that has failed does not, nor does one that never met its section."""
+    asked = Asked(("a",), section=section, most=2)
+    seen = Observed.empty(2, 1, asked)
+    seen.code[1], seen.found[1] = code, found
+    assert seen.leads(1, asked) is leads
+    assert seen.leads(0, asked) is (section == "none")
+    kind = ("none", "event", "period").index(section)
+    assert many.leads(SimpleNamespace(section=kind), seen, 1) == leads
 
 
 def lifted(monkeypatch, q, planes, offsets):
