@@ -693,3 +693,23 @@ def test_two_stops_that_graze_at_once_have_an_error_bar_that_fits():
     (grazing,) = branch.found("grazing")
     wanted = 1 / abs(1 - 0.6**2 + 0.06j)
     assert abs(grazing.parameter - wanted) <= grazing.error < 1e-7
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "said"),
+    [
+        ({}, ex.NotApplicable, "has a clock, which never rests.*section='tick'"),
+        ({"period": "T"}, ex.StepFailed, "does not depend on t.*section='tick'"),
+    ],
+)
+def test_cycles_of_a_converter_are_asked_for_by_its_clock(asked, error, said):
+    with pytest.raises(error, match=said):
+        continuation(ex.models.boost_converter(), parameter="V_in", **asked)
+
+
+def test_a_branch_of_a_converter_ends_where_it_need_not_switch():
+    """With I_ref = V_in / R the switch stays open: the clock and the limit come together."""
+    branch = continuation(ex.models.boost_converter(), parameter="I_ref", section="tick", R=16)
+    corner = next(one for one in branch.points if one.kind == "corner")
+    assert corner.parameter == pytest.approx(10 / 16, abs=1e-8)
+    assert branch.ends[0] == "corner: the event sequence cannot continue"

@@ -23,6 +23,7 @@ from explorer.study.asked import Chosen
 from explorer.study.branch import Branch, assembled
 from explorer.study.cycles import Cycles, Shot
 from explorer.study.equilibria import Equilibria, formulas_of
+from explorer.study.forcing import clock_of
 from explorer.study.limit_cycle import limit_cycle
 from explorer.study.map_cycles import MapCycles, first_orbit
 from explorer.study.parts import Stop
@@ -191,9 +192,15 @@ def _start(problem: Cycles | Equilibria | MapCycles, u: np.ndarray, options: Opt
     plane[-1] = 1.0
     done = correct(problem, u / problem.scale, plane, options.tol, most=20)
     if done is None:
-        size = problem.evaluate(u, full=False).size
+        size, system = problem.evaluate(u, full=False).size, problem.system
+        clock = clock_of(system) if isinstance(problem, Equilibria) else None
+        if clock is not None:
+            raise NotApplicable(
+                f"'{system.name}' has a clock, which never rests, so it has no equilibria. Name "
+                f"an event of its cycles: section={clock!r}."
+            )
         raise StepFailed(
-            f"Newton's method finds no {problem.kind} of '{problem.system.name}' from this guess: "
+            f"Newton's method finds no {problem.kind} of '{system.name}' from this guess: "
             f"its residual is {size:.3g}. A guess nearer to one may lead there.",
             None,
         )

@@ -26,6 +26,7 @@ from explorer.systems.kinks import slope
 __all__ = [
     "check_period",
     "check_section",
+    "clock_of",
     "depends_on_time",
     "forcing_period",
     "usual_section",
@@ -167,14 +168,14 @@ def usual_section(system: System) -> Section:
         return Section(period=str(period))
     events = event_names(system)
     if events and not depends_on_time(system):
-        return Section(event=_clock(system) or events[0])
+        return Section(event=clock_of(system) or events[0])
     raise BadValue(
         f"'{system.name}' has no event to stop at and no period that is known. Give a section, as "
         "in section=Section(period='2*pi/omega')."
     )
 
 
-def _clock(system: System) -> str | None:
+def clock_of(system: System) -> str | None:
     """Return the name of the first guard of all modes whose rate is one number but for parameters.
 
     At other guards, which a state may miss, a motion is not seen in each of its turns.

@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 import sympy as sp
 
+from explorer.derivatives.question import event_names
 from explorer.derivatives.trust import Trust
 from explorer.dispatch.simulate import simulate
 from explorer.errors import BadModel, BadValue, ExplorerError, StepFailed
@@ -23,6 +24,7 @@ from explorer.quantities import quantity
 from explorer.results.solution import Solution
 from explorer.study import study
 from explorer.study.asked import Chosen
+from explorer.study.forcing import clock_of, depends_on_time
 from explorer.study.return_map import Guess, Return, ReturnMap
 from explorer.study.switched_cycle import events_of, switched_cycle, trust_in
 from explorer.systems import StepSystem, System
@@ -308,14 +310,7 @@ def _solved(
             raise _lost(P, x, back, history, f"max_iter = {max_iter} iterations did not suffice")
         dx = kept.newton(x, back, unit)
         if dx is None:
-            raise _lost(
-                P,
-                x,
-                back,
-                history,
-                "a multiplier is 1, so cycles come in a family. If a quantity such as the energy "
-                "is conserved, name its formula: keep='...'",
-            )
+            raise _lost(P, x, back, history, _family(P))
         for k in range(HALVINGS):
             new = x + 0.5**k * dx
             if not P.same_side(x, new):
@@ -370,6 +365,21 @@ def _multipliers(DP: np.ndarray, section: bool, kept: int) -> tuple[np.ndarray, 
         )
     free = np.delete(values, out)
     return free[np.argsort(-np.abs(free), kind="stable")], values[out]
+
+
+def _family(P: ReturnMap) -> str:
+    """Return what a multiplier of 1 means, and what to do."""
+    events = event_names(P.system)
+    if P.period is not None and events and not depends_on_time(P.system):
+        own = clock_of(P.system) or events[0]
+        return (
+            f"a multiplier is 1, because '{P.system.name}' does not depend on t and a cycle may "
+            f"begin anywhere along itself. Name an event instead of the period: section={own!r}"
+        )
+    return (
+        "a multiplier is 1, so cycles come in a family. If a quantity such as the energy is "
+        "conserved, name its formula: keep='...'"
+    )
 
 
 def _lost(P: ReturnMap, x: np.ndarray, back: Return, history: History, why: str) -> StepFailed:

@@ -389,7 +389,8 @@ def _why(problem: Problem, here: Node, h: float, ended: Special | None) -> str:
     if ended is not None and ended.kind == "phase":
         return _ENDED
     if ended is not None:
-        return f"{ended.kind} of {ended.name!r}: the event sequence cannot continue"
+        where = f" of {ended.name!r}" if ended.name else ""
+        return f"{ended.kind}{where}: the event sequence cannot continue"
     u = (here.w + h * here.tangent) * problem.scale
     try:
         problem.evaluate(u)
