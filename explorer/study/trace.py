@@ -386,11 +386,10 @@ def _to_the_edge(
 
 
 def _why(problem: Problem, here: Node, h: float, ended: Special | None) -> str:
-    if ended is not None and ended.kind == "phase":
-        return _ENDED
     if ended is not None:
         where = f" of {ended.name!r}" if ended.name else ""
-        return f"{ended.kind}{where}: the event sequence cannot continue"
+        gone = f"{ended.kind}{where}: the event sequence cannot continue"
+        return _ENDED if ended.kind == "phase" else gone
     u = (here.w + h * here.tangent) * problem.scale
     try:
         problem.evaluate(u)
