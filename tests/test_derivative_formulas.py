@@ -1,0 +1,303 @@
+"""Parts of derivatives, each against its definition; no run is made."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from loops import for_each
+from plain import space
+
+from explorer.derivatives import complex_step, trust, verify
+from explorer.errors import StepFailed
+from explorer.kernels.event_driven.records import DRIVEN
+from explorer.results.event import KINDS
+
+REPLAY = complex_step._Replay
+EQUAL = np.testing.assert_array_equal
+
+
+# ---------------------------------------------------------------- what another method says
+
+
+@for_each(("size", "off", "end_off"), [
+    (1.0, 0.0, 0.0), (1.0, 1e-3, 0.0), (1e-3, 1e-6, 0.0), (1.0, 0.0, 1e-2), (1e-3, 0.0, 1e-5), (1e3, 1.0, 5.0), (0.0, 0.0, 0.0), (1e-3, 1e-4, 1e-5),
+])  # fmt: skip
+def test_derivatives_of_two_methods_are_compared_beside_the_largest(
+    monkeypatch, size, off, end_off
+):
+    """Those of the cost, and of the states at the end, but not of the cost there."""
+    rng = np.random.default_rng(1)
+    gradient, S = size * rng.uniform(-1, 1, 4), size * rng.uniform(-1, 1, (3, 4))
+    gradient[1] = S[0, 2] = size  # the largest
+    other, S_other = gradient.copy(), S.copy()
+    other[3] += off
+    S_other[1, 0] += end_off
+    S_other[2] = 99.0  # the cost
+
+    def run_of(S):
+        return space(march=space(end=lambda: (None, None, None, S)), located=[])
+
+    solution, found = run_of(S), run_of(S_other)
+    monkeypatch.setattr(
+        verify, "gradient_of", lambda asked, run: (0.0, other) if run is found else None
+    )
+    monkeypatch.setattr(verify, "sequence", lambda run: "same")
+    (check,) = verify._second(solution, gradient, space(scheme="other", run=lambda: found))
+    apart = max(off, end_off) / size if size else 0.0
+    assert check.value == pytest.approx(apart)
+    assert check.allowed == verify._AGREE
+    assert check.name == "another method ('other')"
+    monkeypatch.setattr(verify, "sequence", lambda run: run is found)
+    assert (
+        verify._second(solution, gradient, space(scheme="other", run=lambda: found))[0].value
+        == np.inf
+    )
+
+    def fails():
+        raise StepFailed("it stops", None)
+
+    (check,) = verify._second(solution, gradient, space(scheme="other", run=fails))
+    assert check.value == np.inf
+    assert "it stops" in check.words
+
+
+# ---------------------------------------------------------------- held contacts
+
+
+class Held:
+    """A run of two coordinates whose two contacts have speeds by formulas, asked for two columns."""
+
+    def __init__(self, monkeypatch, held=(1, 0), size=1.0, by_rho=0.5):
+        n, rows, rng = 2, 2, np.random.default_rng(3)
+        self.asked, self.n = [], n
+        self.S = size * rng.uniform(-1, 1, (2 * n + 1, 2))
+        self.S[2, 0] = size  # the largest of the states
+        self.S[4] = 1e5 * size  # the cost has its own
+        self.x, self.rho = rng.normal(size=2 * n), np.array([2.0, 3.0])
+        self.G, self.by_q, self.by_rho = (
+            rng.normal(size=(rows, n)),
+            rng.normal(size=(rows, n)),
+            by_rho,
+        )
+        self.most = rng.uniform(1, 2, (2 * n, 2))
+        states = np.stack([0.3 * self.most, -self.most])
+        monkeypatch.setattr(trust, "_states", lambda solution: (None, states))
+
+        def contacts(inp):
+            self.asked.append(inp.copy())
+            q, rho = inp[1 : 1 + n], inp[1 + 2 * n :]
+            bias = self.by_q @ q + self.by_rho * rho[0] * np.array([1.0, 5.0]) + 7.0 * inp[0]
+            return np.array([9.0, 9.0, *bias, *self.G.ravel()])
+
+        flow = space(rows=rows, n=n, n_x=2 * n, n_phi=0, bundles=[None, contacts],
+                     input=lambda rho: np.array([0.0, *np.full(2 * n, np.nan), *rho]))  # fmt: skip
+        state = np.array([[7, 9, 9], [7, *held]])
+        self.march = space(
+            end=lambda: (0.5, self.x, None, self.S), rho=self.rho, t_last=0.5, steps=space(t=[0.0, 0.2], state=state),
+            events=space(head={"step": np.array([0, 1])}),
+        )  # fmt: skip
+        self.question = space(cost=space(flow=flow), places=(0, -1), scheme=space(rtol=1e-8))
+
+    def checks(self):
+        return trust._held(self.question, space(march=self.march))
+
+
+@for_each(("size", "held"), itertools.product((0.3, 1.0, 40.0), ((1, 0), (0, 1), (1, 1), (0, 2))))
+def test_a_derivative_moves_no_contact_that_is_held(monkeypatch, size, held):
+    """d/drho of its speed, beside the largest of what its velocities have had, column by column."""
+    one = Held(monkeypatch, held, size)
+    rows = np.flatnonzero(np.array(held) == 1)
+    found = one.checks()
+    if not len(rows):
+        assert found == []
+        return
+    n, worst = one.n, 0.0
+    for j, by_rho in enumerate((1.0, 0.0)):  # the second column is one of a start
+        moves = one.by_q @ one.S[:n, j] + one.G @ one.S[n : 2 * n, j]
+        moves += by_rho * one.by_rho * np.array([1.0, 5.0])
+        worst = max(worst, (abs(moves) / (abs(one.G) @ one.most[n:, j]))[rows].max())
+    assert found[0].value == pytest.approx(worst, rel=1e-4)
+    assert found[0].allowed == pytest.approx(1e-6)
+    one.question.scheme.rtol = 1e-3
+    assert one.checks()[0].allowed == pytest.approx(1e-2)
+    for j, (down, up) in enumerate(zip(one.asked[:4:2], one.asked[1:4:2], strict=True)):
+        assert down[0] == up[0] == 0.5
+        middle = np.array([0.5, *one.x, *one.rho])
+        step = 1e-6 / max(abs(one.S[:-1, j]).max(), 1.0)
+        way = np.array([0.0, *one.S[:-1, j], float(j == 0), 0.0])
+        np.testing.assert_allclose((up - middle) / step, way, atol=1e-6)
+        np.testing.assert_allclose((middle - down) / step, way, atol=1e-6)
+
+
+@for_each("what", ["no rows", "no columns", "no step", "ended", "not finite", "nothing held"])
+def test_nothing_is_said_of_what_is_not_held_at_the_end(monkeypatch, what):
+    one = Held(monkeypatch, (0, 0) if what == "nothing held" else (1, 1))
+    if what == "no rows":
+        del one.question.cost.flow.rows
+    elif what == "no columns":
+        one.S = one.S[:, :0]
+    elif what == "no step":
+        one.march.steps.t = []
+    elif what == "ended":
+        one.march.events.head["step"][-1] = 2
+    elif what == "not finite":
+        one.S[1, 1] = np.nan
+    assert one.checks() == []
+
+
+# ---------------------------------------------------------------- complex steps
+
+
+def replay(**given):
+    """Return what stands in for a replay of a run in complex numbers."""
+    return space(**{"mechanical": True, "rho": None, **given})
+
+
+@for_each("seed", range(12))
+@for_each("zeno", (False, True))
+def test_an_impact_stops_normals_and_what_sticks(seed, zeno):
+    """And friction opposes what slides: p_T = mu p_N of its own sign, against the slip."""
+    rng = np.random.default_rng(seed)
+    n, n_c, n_phi, rough = 3, 3, 1, [2, 0]
+    rows = n_c + len(rough) + n_phi
+    mu, e = np.array([0.4, 0.7]), np.array([0.3, 0.5, 0.2])
+    p = np.zeros(rows)
+    p[:n_c] = rng.uniform(1, 2, n_c) * (rng.random(n_c) < 0.7)
+    slides = rng.random(2) < 0.5
+    for f, c in enumerate(rough):
+        way = rng.choice([-1.0, 1.0])
+        p[n_c + f] = way * mu[f] * p[c] * (1.0 if slides[f] else 0.6)
+    kept, speeds, y = (
+        rng.integers(0, 2, (2, n_phi)),
+        rng.normal(size=rows),
+        rng.normal(size=2 * n + 1),
+    )
+    change, who, asked = rng.normal(size=n), 1, []
+
+    def saddle(at, held, F, rates):
+        asked.append((at, held, F, rates))
+        return change, None
+
+    flow = space(n=n, n_x=2 * n, n_c=n_c, rows=rows, n_phi=n_phi, rough=rough)
+    head = {
+        "guard": np.array([9, who]),
+        "kind": np.array([0, KINDS.index("zeno" if zeno else "impact")]),
+    }
+    one = replay(flow=flow, head=head, march=space(part=lambda name: [None, p]), laws={}, kept_rows=kept, rho=[6.0],
+                 e=lambda *at: e.copy(), mu=lambda *at: mu.astype(complex), speed=lambda *at: speeds.copy(), saddle=saddle)  # fmt: skip
+    out = REPLAY.jump(one, 1, 0.5, y)
+    ((at, held, F, rates),) = asked
+    assert at == (0.5, *y[: 2 * n], 6.0)
+    assert not F.any()
+    sticks = [bool(p[c] > 0 and not slides[f]) for f, c in enumerate(rough)]
+    sides = [0.0 if s else -np.sign(p[n_c + f]) for f, s in enumerate(sticks)]
+    EQUAL(held, [*(p[:n_c] > 0), *sticks, *kept[1], *sides])
+    own = np.where((np.arange(3) == who) & zeno, 0.0, e)
+    np.testing.assert_allclose(rates, [*-(1 + own) * speeds[:n_c], *-speeds[n_c:]])
+    np.testing.assert_allclose(out, y + [*np.zeros(n), *change, 0.0])
+
+
+@for_each(("mechanical", "kind"), [(False, "impact"), (True, "released"), (True, "slips")])
+def test_what_is_no_impact_leaves_velocities(mechanical, kind):
+    y = np.arange(1.0, 4.0)
+    one = replay(flow=space(n=1, n_x=2), head={"guard": [1], "kind": [KINDS.index(kind)]}, mechanical=mechanical, rho=[5.0],
+                 resets=[None, lambda *at: np.array(at)[1:3] * 10])  # fmt: skip
+    assert REPLAY.jump(one, 0, 0.5, y).tolist() == (
+        [1.0, 2.0, 3.0] if mechanical else [10.0, 20.0, 3.0]
+    )
+
+
+class Told:
+    """What a replay asks for, of steps of given lengths in given intervals of the inputs."""
+
+    def __init__(self, lengths, intervals, breaks, begins=(), hows=(), mechanical=False):
+        self.said, self.intervals = [], intervals
+        drive = space(breaks=np.array(breaks)) if breaks is not None else None
+        steps = space(
+            t=np.zeros(len(lengths)), h=np.array(lengths), state=np.arange(10.0, 10 + len(lengths))
+        )
+        self.one = replay(
+            march=space(steps=steps), head=np.array([*zip(begins, hows, strict=True)], [("step", int), ("how", int)]),
+            question=space(t_end=1.0, system=space(drive=drive)), interval=lambda i: intervals[i], step=self.step, land=self.land,
+            at_once=self.at_once, jump=self.jump, kept=self.kept, mechanical=mechanical,
+        )  # fmt: skip
+
+    def step(self, t, y, h, mode):
+        self.said.append(("step", t, h, mode, self.one.rho))
+        return y + 1.0
+
+    def land(self, k, t, y, h, mode):
+        self.said.append(("land", k, t, h, mode, self.one.rho))
+        return h + 0.01, y + 1.0
+
+    def at_once(self, k, t, y):
+        self.said.append(("at once", k, t))
+        return t + 0.001, y
+
+    def jump(self, k, t, y):
+        self.said.append(("jump", k, t, self.one.rho))
+        return y + 10.0
+
+    def kept(self, t, y, state):
+        self.said.append(("kept", state))
+        return y + 0.5
+
+    def go(self, last=None):
+        return REPLAY.go(self.one, ["a", "b", "c"], 1.0, last)
+
+
+def near(*given):
+    return tuple(x if isinstance(x, str | int) else pytest.approx(x) for x in given)
+
+
+def test_a_replay_makes_the_steps_of_the_run():
+    """The last one ends at t_end, which is real."""
+    told = Told([0.3, 0.3, 0.39], [0, 0, 0], None)
+    sides, times, y, t = told.go()
+    assert told.said == [near("step", 0.0, 0.3, 10.0, "a"), near("step", 0.3, 0.3, 11.0, "a"),
+                         near("step", 0.6, 0.4, 12.0, "a")]  # fmt: skip
+    assert (sides, times, y) == ([], [], 4.0)
+    assert t == pytest.approx(1.0)
+    told = Told([0.3], [0], None, mechanical=True)
+    assert told.go()[2] == 2.5
+    assert told.said[0] == ("kept", 10.0)
+
+
+@for_each("intervals", [(0, 1, 1), (0, 0, 1), (1, 2, 2), (0, 1, 2)])
+def test_steps_of_a_replay_end_at_breaks(intervals):
+    """Which have real times, whatever the step was."""
+    breaks = [0.31, 0.62, 0.9]
+    told = Told([0.3, 0.3, 0.39], intervals, breaks)
+    told.go()
+    t, expected = 0.0, []
+    for i in range(3):
+        h = 0.3
+        if i == 2:
+            h = 1.0 - t
+        elif intervals[i + 1] > intervals[i]:
+            h = breaks[intervals[i]] - t
+        expected.append(near("step", t, h, 10.0 + i, "abc"[intervals[i]]))
+        t += h
+    assert told.said == expected
+
+
+def test_a_replay_lands_on_events():
+    """Those at the start, or of the same step, come at once; what a break causes has its inputs."""
+    told = Told([0.3, 0.3, 0.4], [0, 1, 1], [0.3], begins=(0, 1, 1, 3), hows=(0, DRIVEN, 0, 0))
+    sides, times, y, t = told.go()
+    expected = [
+        near("at once", 0, 0.0), near("jump", 0, 0.001, "a"), near("land", 1, 0.001, 0.299, 10.0, "a"), near("jump", 1, 0.31, "b"),
+        near("at once", 2, 0.31), near("jump", 2, 0.311, "b"), near("step", 0.311, 0.3, 11.0, "b"), near("land", 3, 0.611, 0.4, 12.0, "b"),
+        near("jump", 3, 1.021, "b"),
+    ]  # fmt: skip
+    assert told.said == expected
+    assert times == pytest.approx([0.001, 0.31, 0.311, 1.021])
+    assert sides == [[1.0, 11.0], [12.0, 22.0], [22.0, 32.0], [34.0, 44.0]]
+    assert (y, t) == (44.0, pytest.approx(1.021))
+    told = Told([0.3, 0.3, 0.4], [0, 1, 1], [0.3], begins=(0, 1, 1, 3), hows=(0, DRIVEN, 0, 0))
+    sides, times, y, t = told.go(last=2)
+    assert (len(sides), len(times), y) == (3, 3, 22.0)
+    assert t == pytest.approx(0.311)
+    assert told.said == expected[:6]
