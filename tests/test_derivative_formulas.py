@@ -9,7 +9,8 @@ import pytest
 from loops import for_each
 from plain import space
 
-from explorer.derivatives import complex_step, trust, verify
+from explorer.derivatives import complex_step, question, trust, verify
+from explorer.derivatives.question import Question
 from explorer.errors import StepFailed
 from explorer.kernels.event_driven.records import DRIVEN
 from explorer.results.event import KINDS
@@ -302,3 +303,63 @@ def test_a_replay_lands_on_events():
     assert (len(sides), len(times), y) == (3, 3, 22.0)
     assert t == pytest.approx(0.311)
     assert told.said == expected[:6]
+
+
+# ---------------------------------------------------------------- runs of a question
+
+
+@for_each(
+    ("given", "places", "x0", "wrt", "rho"),
+    itertools.product((None, "start"), ((0, 1), (0, -1)), (None, 9.0), (True, False), (None, 5.0)),
+)
+def test_a_run_begins_where_it_is_told_or_the_question_says(given, places, x0, wrt, rho):
+    """The scheme knows the model's own start, and the seeds of its parameters there."""
+    asked = []
+
+    def run(flow, rho, t_end, **known):
+        asked.append((flow, rho, t_end, known))
+        return space(status=space(ok=True))
+
+    one = space(rho=4.0, columns=places, given=given, start=lambda rho: (10 * rho, None), t_eval="t", seeds=lambda: "seeds", t_end=2.0,
+                cost=space(flow="flow"), scheme=space(run=run))  # fmt: skip
+    Question.run(one, rho, wrt, x0)
+    values = 4.0 if rho is None else rho
+    begins = x0 if x0 is not None or given is None else 10 * values
+    seeds = {"seeds": "seeds"} if wrt and (given or -1 in places) else {}
+    known = {"t_eval": "t", "x0": begins, "wrt": places if wrt else (), **seeds}
+    assert asked == [("flow", values, 2.0, known)]
+    Question.run(one, rho, wrt, x0, events=True)
+    assert asked[1][3] == {**known, "events_wrt": places}
+
+
+@for_each(("wrt", "events", "jumps", "driven", "found"), itertools.product((False, True), repeat=5))
+def test_a_run_with_derivatives_is_looked_through(monkeypatch, wrt, events, jumps, driven, found):
+    """For contacts held at the start, what is captured, and jumps that are no events."""
+    said, runs = [], []
+    for name in ("check_held_start", "check_captures", "check_jumps"):
+        monkeypatch.setattr(question, name, lambda *given, name=name: said.append((name, given[1])))
+    monkeypatch.setattr(question, "unexplained", lambda march: found)
+    monkeypatch.setattr(question, "EventDriven", Driven if driven else Other)
+    one = space(rho=4.0, columns=(0,), given=None, t_eval=None, seeds=None, t_end=2.0, cost=space(flow=None), system=space(name="s"),
+                scheme=Driven(lambda *_, **known: space(status=space(ok=True), march=None, wrt=known["wrt"])), run=lambda: runs.append("again") or "again")  # fmt: skip
+    run = Question.run(one, None, wrt, None, jumps, events)
+    looks = driven and (wrt or events)
+    captures = [("check_captures", run if wrt else "again")] * found
+    assert said == (
+        [("check_held_start", run), *captures, *[("check_jumps", run)] * (not jumps)]
+        if looks
+        else []
+    )
+    assert runs == ["again"] * (looks and found and not wrt)
+    one.scheme = Driven(lambda *_, **known: space(status=space(ok=False, message="it stops")))
+    with pytest.raises(StepFailed, match="'s': it stops"):
+        Question.run(one)
+
+
+class Driven:
+    def __init__(self, run):
+        self.run = run
+
+
+class Other:
+    pass
