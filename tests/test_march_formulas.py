@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from loops import for_each
 from plain import plain, put, space
-from test_disc_neighbours import Pile, discs
 
 from explorer.codes import SUCCESS
 
 marching, sides = plain("event_driven.march"), plain("event_driven.sides")
 euler, modes = plain("time_stepping.euler_moreau"), plain("sliding.mode_functions")
+straight, bent = plain("time_stepping.newmark_linear"), plain("time_stepping.newmark")
 NONE, CHAINED, DRIVEN = marching.NONE, marching.CHAINED, marching.DRIVEN
 FAILS = 77  # a status
 EQUAL = np.testing.assert_array_equal
@@ -133,24 +133,6 @@ def test_a_march_of_euler_and_moreau_begins_without_factors(monkeypatch):
     assert (state.factored, kept.count) == (0.0, -1)
 
 
-@for_each("part", [1.01, 1.19, 1.21, 3.0])
-@for_each("other", ["disc", "wall"])
-def test_a_pair_has_its_slot_up_to_a_fifth_beyond_its_reach(other, part):
-    pile = Pile(0, n=3)
-    pile.centres[:] = [[1.5, 1.5], [1.5, 3.5], [3.0, 3.0]]
-    j = 1 if other == "disc" else -1  # the first wall is y = 0
-    if j == 1:
-        pile.centres[1] = pile.centres[0] + [0.0, pile.radii[:2].sum() + part * pile.reach]
-    else:
-        pile.centres[0, 1] = pile.radii[0] + part * pile.reach
-    assert pile.gap(0, j) == pytest.approx(part * pile.reach)
-    slot = discs.SLOTS - 1
-    pile.partners[slot] = j
-    assert discs.update(pile.inp, pile.words) == 1
-    there = pile.slots()
-    assert {*there} == ({slot} if part < 1.2 else set())
-
-
 @for_each(("n", "nc", "nrho"), [(1, 1, 1), (2, 3, 2), (3, 1, 0), (2, 2, 3)])
 @for_each("tangents", (0, 1))
 def test_a_field_moves_with_its_multipliers(monkeypatch, n, nc, nrho, tangents):
@@ -182,3 +164,155 @@ def test_a_field_moves_with_its_multipliers(monkeypatch, n, nc, nrho, tangents):
     solved[0], result[:] = 0, 9.0
     modes.write_field(result, model, 4, tangents, scratch)
     EQUAL(result, [*[np.nan] * size, 9.0])
+
+
+@for_each("seed", range(60))
+def test_sides_are_held_where_two_steps_of_euler_lead(monkeypatch, seed):
+    """A second step is made where after the first one a side is free that could not be held."""
+    rng, nx, count, said = np.random.default_rng(seed), 2, 2, []
+    now = rng.choice([0, 0, 1, -1], count)
+    later = rng.choice([0, 1], (2, count))  # what can be held in each trial
+    status, t, ahead = [FAILS, SUCCESS][seed % 3 > 0], 0.5, 0.25
+    y, rates, other = np.array([1.0, 2.0, 9.0]), np.array([3.0, 4.0]), np.array([-1.0, 5.0])
+    problem = space(
+        sizes=space(n_x=nx),
+        out=np.zeros(2 * count),
+        sides=np.array([(k,) for k in now], [("now", int)]).view(np.recarray),
+    )
+    surfaces = space(history=[space(value=np.nan) for _ in range(count)])
+    search = space(x=np.full(nx + 1, np.nan), rates=np.full(nx, np.nan))
+
+    def look(problem, surfaces, t, x):
+        said.append(("look", t, *x[:nx]))
+        problem.out[count:] = [10 * t, 20 * t]
+
+    def catch(problem, surfaces, j):
+        trial = sum(one[0] == "look" for one in said) - 2
+        said.append(("catch", j))
+        if problem.sides[j].now == 0 and later[trial, j]:
+            problem.sides[j].now = 1
+        return problem.sides[j].now != 0
+
+    def flow(problem, t, x, slope, width):
+        assert (width, x[nx]) == (0, 0.0)
+        said.append(("flow", t))
+        slope[:] = other
+        return status
+
+    put(monkeypatch, sides.hold, look=look, catch=catch, flow=flow)
+    got = sides.hold(problem, surfaces, search, t, y, rates, ahead)
+    if now.all():
+        assert (got, said) == (False, [])
+        return
+    x = y[:nx] + ahead * rates
+    expected = [("look", t, *y[:nx]), ("look", t + ahead, *x), ("catch", 0), ("catch", 1)]
+    held = (now != 0) | (later[0] == 1)
+    if not held.all():
+        expected.append(("flow", t + ahead))
+        if status == SUCCESS:
+            expected += [("look", t + 2 * ahead, *(x + ahead * other)), ("catch", 0), ("catch", 1)]
+            held |= later[1] == 1
+    assert said == expected
+    assert got == bool((held & (now == 0)).any())
+    EQUAL(problem.sides["now"], np.where((now == 0) & held, 1, now))
+    assert [one.value for one in surfaces.history] == [10 * t, 20 * t]
+
+
+# ---------------------------------------------------------------- Newmark's error
+
+
+@for_each(("linear", "am", "af", "moves"), [(True, 0.0, 0.0, False), (True, 0.2, 0.4, False), (True, 0.0, 0.4, False), (True, 0.2, 0.0, False),
+                                           (False, 0.0, 0.0, False), (False, 0.2, 0.4, True), (False, 0.0, 0.4, False), (False, 0.2, 0.0, True)])  # fmt: skip
+def test_true_accelerations_are_corrected_once(monkeypatch, linear, am, af, moves):
+    """From those of the step, and half way from their mean; by factors that are not those of M."""
+    n, rng, said, told = 2, np.random.default_rng(1), [], []
+    M, A = rng.normal(size=(2, n, n))
+    q0, v0, q1, v1, a1, true0, F1, F = rng.normal(size=(8, n))
+    forces, inp, c_a, h, t0 = (
+        iter([F1, F] if am or af else [F]),
+        np.full(1 + 2 * n, np.nan),
+        0.7,
+        0.2,
+        1.0,
+    )
+    weight = (1 - am) * c_a
+
+    def force(*given):
+        said.append(("force", *inp))
+        given[-1][:] = next(forces)
+
+    def middle(n, span, *given):
+        assert span == h
+        told.append(("middle", *given[:-1]))
+        given[-1][:] = 5.0
+
+    def correct(a, F):
+        said.append(("correct",))
+        a += np.linalg.solve(A, weight * (F - M @ a))
+
+    def to_equilibrium(problem, *given):
+        if not linear:
+            assert given[1] == weight
+        else:
+            assert given[0] == weight
+        correct(given[-1], work.F)
+
+    def fill(inp, t, q, v, n):
+        inp[:] = [t, *q, *v]
+
+    work = space(
+        F=np.zeros(n),
+        true0=true0.copy(),
+        true1=np.zeros(n),
+        centre=np.zeros(n),
+        a_m=np.zeros(n),
+        x=np.zeros(n),
+        state=[space(c_a=c_a)],
+    )
+    problem = space(
+        bundles=space(inp=inp),
+        method=space(alpha_m=am, alpha_f=af),
+        linear=None,
+        grid=space(t_end=9.0),
+        options=space(moves=moves),
+    )
+    stand_ins = {
+        "fill": fill,
+        "middle": middle,
+        "to_equilibrium": to_equilibrium,
+        "local_error": lambda *given: told.append(("error", *given)) or 0.125,
+    }
+    if linear:
+        put(monkeypatch, straight.estimate, force=force, **stand_ins)
+        none = np.full(n, np.nan)
+        record = space(
+            t=np.array([0.0, t0]),
+            q=np.array([none, q0, q1]),
+            v=np.array([none, v0, v1]),
+            a=np.array([none, none, a1]),
+        )
+        assert straight.estimate(problem, record, work, 1, h, t0 + h) == 0.125
+    else:
+        put(
+            monkeypatch,
+            bent.estimate,
+            forces=force,
+            mass=lambda problem: said.append(("mass",)),
+            **stand_ins,
+        )
+        part = space(d0=q0, v0=v0, d1=q1, v1=v1, a1=a1, c_a=c_a, t0=t0, t1=t0 + h, h=h)
+        assert bent.estimate(problem, part, work) == 0.125
+    true1 = a1.copy()
+    masses = [("mass",)] * moves
+    expected = [("force", pytest.approx(t0 + h / 2), *[5.0] * (2 * n)), *masses, ("correct",)]
+    if am or af:
+        true1 += np.linalg.solve(A, weight * (F1 - M @ a1))
+        expected = [("force", t0 + h, *q1, *v1), *masses, ("correct",), *expected]
+    centre = (true0 + true1) / 2
+    centre += np.linalg.solve(A, weight * (F - M @ centre))
+    assert said == expected
+    np.testing.assert_allclose(np.array(told[0][1:]), [q0, v0, true0, q1, v1, true1], rtol=1e-12)
+    assert told[1][1:4] == (n, h, 9.0)
+    np.testing.assert_allclose(
+        np.array(told[1][4:]), [q0, v0, true0, centre, true1, q1, v1], rtol=1e-12
+    )
