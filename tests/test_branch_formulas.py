@@ -16,7 +16,6 @@ from explorer.runs.members import ESCAPED, FREE
 from explorer.status import ESCAPED as BEYOND
 from explorer.study import cycles, finer_basins, flow_spectrum, resolve, trace
 from explorer.study.basin_map import ESCAPES, FAILED, REFUSED, UNDECIDED, UNTOLD
-from explorer.study.cycle_tests import margins
 from explorer.study.parts import UNRUN
 
 EQUAL = np.testing.assert_array_equal
@@ -169,18 +168,6 @@ def test_a_cycle_is_a_zero_of_what_its_run_misses(monkeypatch, autonomous, moves
     S[0, 0] = np.nan
     with pytest.raises(BadValue, match="grazes"):
         cycles.Cycles.evaluate(one, u, full=False)
-
-
-@for_each(("events", "told"), [
-    ([], {}), ([(0.5, "impact", -3.0)], {"hit a": 3.0, "end": 0.25}), ([(0.5, "impact", -3.0), (1.1, "released", 1.0)], {"hit a": 3.0, "spacing": 0.3, "end": 0.25}),
-    ([(0.2, "event", 3.0), (1.9, "crosses", -2.0)], {"hit a": 2.0, "spacing": 0.15, "end": 0.05}), ([(0.9, "slips", 0.1)], {"end": 0.45}),
-    ([(0.3, "impact", 1.0), (0.9, "impact", 2.0), (1.3, "impact", 4.0)], {"hit a": 1.0, "spacing": 0.2, "end": 0.15}),
-])  # fmt: skip
-def test_margins_are_speeds_distances_and_times_between_events(events, told):
-    """These of the period of 2 s; the last event is followed by the first one."""
-    located = [space(t=t, kind=kind, slope=slope, contact="a") for t, kind, slope in events]
-    got = margins(space(located=located), [space(name="b", value=0.7)], 2.0, "end")
-    assert got == pytest.approx({**told, "miss b": 0.7})
 
 
 # ---------------------------------------------------------------- branches
