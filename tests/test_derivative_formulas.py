@@ -12,7 +12,6 @@ from plain import space
 from explorer.derivatives import complex_step, question, trust, verify
 from explorer.derivatives.question import Question
 from explorer.errors import StepFailed
-from explorer.kernels.event_driven.records import DRIVEN
 from explorer.results.event import KINDS
 
 REPLAY = complex_step._Replay
@@ -209,100 +208,6 @@ def test_what_is_no_impact_leaves_velocities(mechanical, kind):
     assert REPLAY.jump(one, 0, 0.5, y).tolist() == (
         [1.0, 2.0, 3.0] if mechanical else [10.0, 20.0, 3.0]
     )
-
-
-class Told:
-    """What a replay asks for, of steps of given lengths in given intervals of the inputs."""
-
-    def __init__(self, lengths, intervals, breaks, begins=(), hows=(), mechanical=False):
-        self.said, self.intervals = [], intervals
-        drive = space(breaks=np.array(breaks)) if breaks is not None else None
-        steps = space(
-            t=np.zeros(len(lengths)), h=np.array(lengths), state=np.arange(10.0, 10 + len(lengths))
-        )
-        self.one = replay(
-            march=space(steps=steps), head=np.array([*zip(begins, hows, strict=True)], [("step", int), ("how", int)]),
-            question=space(t_end=1.0, system=space(drive=drive)), interval=lambda i: intervals[i], step=self.step, land=self.land,
-            at_once=self.at_once, jump=self.jump, kept=self.kept, mechanical=mechanical,
-        )  # fmt: skip
-
-    def step(self, t, y, h, mode):
-        self.said.append(("step", t, h, mode, self.one.rho))
-        return y + 1.0
-
-    def land(self, k, t, y, h, mode):
-        self.said.append(("land", k, t, h, mode, self.one.rho))
-        return h + 0.01, y + 1.0
-
-    def at_once(self, k, t, y):
-        self.said.append(("at once", k, t))
-        return t + 0.001, y
-
-    def jump(self, k, t, y):
-        self.said.append(("jump", k, t, self.one.rho))
-        return y + 10.0
-
-    def kept(self, t, y, state):
-        self.said.append(("kept", state))
-        return y + 0.5
-
-    def go(self, last=None):
-        return REPLAY.go(self.one, ["a", "b", "c"], 1.0, last)
-
-
-def near(*given):
-    return tuple(x if isinstance(x, str | int) else pytest.approx(x) for x in given)
-
-
-def test_a_replay_makes_the_steps_of_the_run():
-    """The last one ends at t_end, which is real."""
-    told = Told([0.3, 0.3, 0.39], [0, 0, 0], None)
-    sides, times, y, t = told.go()
-    assert told.said == [near("step", 0.0, 0.3, 10.0, "a"), near("step", 0.3, 0.3, 11.0, "a"),
-                         near("step", 0.6, 0.4, 12.0, "a")]  # fmt: skip
-    assert (sides, times, y) == ([], [], 4.0)
-    assert t == pytest.approx(1.0)
-    told = Told([0.3], [0], None, mechanical=True)
-    assert told.go()[2] == 2.5
-    assert told.said[0] == ("kept", 10.0)
-
-
-@for_each("intervals", [(0, 1, 1), (0, 0, 1), (1, 2, 2), (0, 1, 2)])
-def test_steps_of_a_replay_end_at_breaks(intervals):
-    """Which have real times, whatever the step was."""
-    breaks = [0.31, 0.62, 0.9]
-    told = Told([0.3, 0.3, 0.39], intervals, breaks)
-    told.go()
-    t, expected = 0.0, []
-    for i in range(3):
-        h = 0.3
-        if i == 2:
-            h = 1.0 - t
-        elif intervals[i + 1] > intervals[i]:
-            h = breaks[intervals[i]] - t
-        expected.append(near("step", t, h, 10.0 + i, "abc"[intervals[i]]))
-        t += h
-    assert told.said == expected
-
-
-def test_a_replay_lands_on_events():
-    """Those at the start, or of the same step, come at once; what a break causes has its inputs."""
-    told = Told([0.3, 0.3, 0.4], [0, 1, 1], [0.3], begins=(0, 1, 1, 3), hows=(0, DRIVEN, 0, 0))
-    sides, times, y, t = told.go()
-    expected = [
-        near("at once", 0, 0.0), near("jump", 0, 0.001, "a"), near("land", 1, 0.001, 0.299, 10.0, "a"), near("jump", 1, 0.31, "b"),
-        near("at once", 2, 0.31), near("jump", 2, 0.311, "b"), near("step", 0.311, 0.3, 11.0, "b"), near("land", 3, 0.611, 0.4, 12.0, "b"),
-        near("jump", 3, 1.021, "b"),
-    ]  # fmt: skip
-    assert told.said == expected
-    assert times == pytest.approx([0.001, 0.31, 0.311, 1.021])
-    assert sides == [[1.0, 11.0], [12.0, 22.0], [22.0, 32.0], [34.0, 44.0]]
-    assert (y, t) == (44.0, pytest.approx(1.021))
-    told = Told([0.3, 0.3, 0.4], [0, 1, 1], [0.3], begins=(0, 1, 1, 3), hows=(0, DRIVEN, 0, 0))
-    sides, times, y, t = told.go(last=2)
-    assert (len(sides), len(times), y) == (3, 3, 22.0)
-    assert t == pytest.approx(0.311)
-    assert told.said == expected[:6]
 
 
 # ---------------------------------------------------------------- runs of a question
