@@ -196,7 +196,7 @@ def test_of_a_branch_that_goes_to_infinity_the_points_far_out_are_left_out(
     """Beyond 20 times the first state; of a piece that begins there its first point is left."""
     start = node(1.0, 0.0)
     nodes = [node(x, 1.0 - 1e-4, tangent=(1.0, way * 0.05 / x)) for x in sizes]
-    told, other = iter(nodes[1:]), nodes[0]
+    told, others = iter(nodes[1:]), iter([node(1.5, 0.5), nodes[0]])
 
     def correct(problem, guess, *_):
         return None if guess[0] < 2 else (next(told), 9)
@@ -209,12 +209,12 @@ def test_of_a_branch_that_goes_to_infinity_the_points_far_out_are_left_out(
     )
     monkeypatch.setattr(trace, "_back", lambda *_: False)
     problem = space(
-        n=1, scale=np.array([1.0, 2.0]), settled=lambda node: None, beyond=lambda *_: other
+        n=1, scale=np.array([1.0, 2.0]), settled=lambda node: None, beyond=lambda *_: next(others)
     )
     options = trace.Options(0.1, 1e-3, 1.0, 1e-9, -9.0, 9.0, 50)
     found = trace.trace(problem, start, options)
-    assert [len(piece) for piece in found.pieces] == [1, kept]
-    assert found.pieces[1] == nodes[:kept]
+    assert [len(piece) for piece in found.pieces] == [1, 1, kept]
+    assert found.pieces[2] == nodes[:kept]
     pole = 2 * (1.0 - 1e-4 + way * 0.05)
     assert found.reason == f"it goes to infinity, as the parameter comes to {pole:.6g}"
 
