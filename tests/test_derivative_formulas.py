@@ -11,7 +11,7 @@ from plain import space
 
 from explorer.derivatives import complex_step, question, trust, verify
 from explorer.derivatives.question import Question
-from explorer.errors import StepFailed
+from explorer.errors import BadValue, StepFailed
 from explorer.results.event import KINDS
 
 REPLAY = complex_step._Replay
@@ -268,3 +268,116 @@ class Driven:
 
 class Other:
     pass
+
+
+# ---------------------------------------------------------------- costs
+
+
+@for_each(("weighted", "event"), itertools.product((False, True), (False, True)))
+def test_a_cost_has_the_derivative_of_its_end_and_of_what_runs(monkeypatch, weighted, event):
+    """w_x S + S_z + w_rho, and at an event what its time does: (z' + w_t + w_x x') dt/drho."""
+    rng, n, p = np.random.default_rng(3), 2, 3
+    x, w_x, (z, w, w_t) = *rng.normal(size=(2, n)), rng.normal(size=3)
+    S, rates, dt, w_rho = (
+        rng.normal(size=(n + 1, p)),
+        rng.normal(size=n + 1),
+        rng.normal(size=p),
+        rng.normal(size=4),
+    )
+
+    def terminal(t, at, rho):
+        assert (t, at is x, rho) == (0.5, True, "rho")
+        return w, w_t, w_x, w_rho
+
+    one = space(
+        cost=space(flow=space(n_x=n), cost=space(w="w" if weighted else None), terminal=terminal),
+        rho="rho",
+        active=lambda t: [2, -1, 0],
+    )
+    one.at_the_end = lambda given, t: Question.at_the_end(one, given, t)
+    monkeypatch.setattr(
+        question,
+        "_final",
+        lambda *_: (0.5, x, z, S, rates if event else None, dt if event else None),
+    )
+    value, gradient = question.gradient_of(one, None)
+    assert question.cost_of(one, None) == pytest.approx(z + w)
+    if not weighted and not event:
+        assert value == z
+        EQUAL(gradient, S[n])
+        return
+    expected = S[n] + w_x @ S[:n] + [w_rho[2], 0.0, w_rho[0]]
+    if event:
+        expected = expected + (rates[n] + w_t + w_x @ rates[:n]) * dt
+    assert value == pytest.approx(z + w)
+    np.testing.assert_allclose(gradient, expected)
+
+
+@for_each(("until", "names", "end", "told"), [
+    (None, "ab", 2.0, None), (None, "ab", 1.5, 1), (None, "", 1.5, None), (None, "ab", 1.6, None), (None, "ab", None, None), (("a", 1), "aba", 2.0, 0),
+    (("a", 2), "aba", 2.0, 2), (("b", 1), "aba", 2.0, 1), (("b", 2), "aba", 2.0, "error"), (None, "ab", 2.0 - 1e-12, None), (None, "ab", 1.5 + 1e-12, 1),
+])  # fmt: skip
+def test_a_cost_ends_with_the_event_that_is_named_or_ends_the_run(until, names, end, told):
+    """The last event is at 1.5 s of 2 s."""
+    located = [
+        space(contact=name, t=1.5 - 0.1 * k)
+        for k, name in zip(range(len(names))[::-1], names, strict=True)
+    ]
+    run = space(
+        located=located,
+        t=[0.0, 2.0],
+        march=None if end is None else space(end=lambda: (end, None, None, None)),
+    )
+    one = space(until=until, t_end=2.0)
+    if told == "error":
+        with pytest.raises(BadValue, match="is event 2 of 'b', but only 1 happen up to t = 2 s"):
+            Question.last_place(one, run)
+        return
+    assert Question.last_place(one, run) == told
+    one.last_place = lambda given: told
+    assert Question.last(one, run) is (None if told is None else located[told])
+
+
+@for_each(("places", "values", "driven", "told"), [
+    ((1, -1), (), False, (1, -1)), ((1, 0, -1), (2, -1, -1), True, (10, 0, -1)), ((0, 2), (0, 1), True, (3, 8)),
+])  # fmt: skip
+def test_columns_of_inputs_come_behind_the_parameters(places, values, driven, told):
+    """One block of all parameters for each number of a value."""
+    one = space(places=places, values=values, rho=np.array([5.0, 6.0, 7.0]))
+    assert Question.columns.fget(one) == told
+
+
+def test_a_column_has_the_value_of_its_parameter_input_or_start():
+    inputs = {"b": space(values=[20.0, 21.0, 22.0])}
+    one = space(places=(0, 1, 1, -1, 1), values=(-1, 2, 0, -1, -1), rho=np.array([5.0, 6.0]), wrt=("a", "b[2]", "b[0]", "y", "b"), start=lambda: (np.array([1.0, 3.0]), None),
+                cost=space(flow=space(states=[space(name="x"), space(name="y")])), system=space(drive=space(inputs=inputs), parameters={"a": None, "b": None}))  # fmt: skip
+    assert [Question.value(one, j) for j in range(5)] == [5.0, 22.0, 20.0, 3.0, 6.0]
+    one.values = ()
+    assert [Question.value(one, j) for j in range(5)] == [5.0, 6.0, 6.0, 3.0, 6.0]
+    one.values, one.system.drive = (-1, 2, 0, -1, -1), None
+    assert Question.value(one, 1) == 6.0
+
+
+# ---------------------------------------------------------------- growth of errors
+
+
+@for_each(
+    ("events", "last", "zero"),
+    [(0, None, False), (2, None, False), (2, 1, False), (2, 1, True), (3, 0, False)],
+)
+def test_an_error_grows_by_the_adjoint_beside_that_at_the_end(events, last, zero):
+    """Of the start, of both sides of each event, and of the end, which may be that before an event."""
+    rng, n = np.random.default_rng(events), 2
+    mu, states = rng.normal(size=(2 * events + 2, n + 1)), rng.normal(size=(2, events + 1, n + 1))
+    begin, end = rng.normal(size=(2, n + 4))
+    march = space(flow=space(n_x=n), steps=space(y=np.array([begin, end * 9])), y=end,
+                  part=lambda name: states[int(name == "x_plus")])  # fmt: skip
+    if zero:
+        mu[-1] = 0.0
+    expected = [abs(mu[0]) @ abs(begin[: n + 1])]
+    for k in range(events):
+        expected += [abs(mu[1 + 2 * k]) @ abs(states[0, k]), abs(mu[2 + 2 * k]) @ abs(states[1, k])]
+    final = end[: n + 1] if last is None else states[0, last]
+    expected.append(abs(mu[-1]) @ abs(final))
+    got = trust._growth_of_adjoint(space(last_place=lambda run: last), space(march=march), mu)
+    assert got == pytest.approx(0.0 if zero else max(expected) / expected[-1])
