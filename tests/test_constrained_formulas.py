@@ -10,6 +10,7 @@ from plain import plain, put, space
 from explorer.codes import INDEFINITE, NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 
 alpha = plain("time_stepping.constrained_alpha")
+radau = plain("event_driven.radau")
 steps, sets = plain("time_stepping.constrained_step"), plain("fesd.active_set")
 FAILS = 77  # a status
 EQUAL = np.testing.assert_array_equal
@@ -159,3 +160,30 @@ def test_two_ways_are_alike_beside_their_largest_entry(one, other, told):
     assert sets.is_new(pattern, one, 2)
     assert not sets.is_new(pattern, one, 2)
     assert pattern.first.tolist() == [1e9] * 2
+
+
+# ---------------------------------------------------------------- iterations of implicit steps
+
+
+@for_each(("changes", "off", "told", "ends"), [
+    ([1.0, 1e-15], 0.0, 2, True), ([0.1**k for k in range(12)], 0.0, 12, True), ([1.0, 0.1, 0.01, 0.006], 0.0, 4, True), ([1.0, 0.1, 0.01, 0.004, 0.0019, 0.0018], 0.0, 6, True),
+    ([1.0, 0.9, 0.8, 0.7], 0.0, 4, True), ([1.0, 0.1, 0.01, *[0.006] * 9], 9.0, 12, False), ([1.0, 1e-3, 1e-12, 0.9e-12], 9.0, 4, True), ([1.0, np.inf], np.inf, 2, False),
+    ([1.0] * 12, 0.9e-2, 4, True), ([1.0] * 12, 1.1e-2, 12, False),
+])  # fmt: skip
+def test_a_step_of_radau_is_iterated_as_long_as_its_changes_fall(
+    monkeypatch, changes, off, told, ends
+):
+    """By half, behind the third one, or to round-off; its error is told where it is solved."""
+    said = []
+
+    def correct(*_):
+        said.append("correct")
+        return changes[len(said) - 1], off
+
+    put(monkeypatch, radau.radau_step, newton_parts=lambda *_: space(J=None), jacobian=lambda *_: SUCCESS, factor=lambda *_: True,
+        flow=lambda *_: SUCCESS, correct=correct, estimate=lambda *_: said.append("error"), constrained=lambda *_: False)  # fmt: skip
+    step = space(K=np.full((20, 2), 3.0), stage=np.zeros(2), new=np.zeros(2))
+    method = space(c=np.zeros(4), A=None)
+    assert radau.radau_step(space(sizes=space(n_x=1)), method, step, 1.0, np.array([4.0, 5.0]), 0.5, 0) == SUCCESS  # fmt: skip
+    assert said == [*["correct"] * told, *["error"] * ends]
+    assert np.isnan(step.new[0]) == (not ends)
