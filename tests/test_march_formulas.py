@@ -13,6 +13,7 @@ from explorer.codes import SUCCESS
 
 marching, sides = plain("event_driven.march"), plain("event_driven.sides")
 euler, modes = plain("time_stepping.euler_moreau"), plain("sliding.mode_functions")
+changing = plain("event_driven.change_constraints")
 straight, bent = plain("time_stepping.newmark_linear"), plain("time_stepping.newmark")
 NONE, CHAINED, DRIVEN = marching.NONE, marching.CHAINED, marching.DRIVEN
 FAILS = 77  # a status
@@ -315,4 +316,40 @@ def test_true_accelerations_are_corrected_once(monkeypatch, linear, am, af, move
     assert told[1][1:4] == (n, h, 9.0)
     np.testing.assert_allclose(
         np.array(told[1][4:]), [q0, v0, true0, centre, true1, q1, v1], rtol=1e-12
+    )
+
+
+# ---------------------------------------------------------------- constraints that change
+
+
+@for_each(("unmet", "gone"), [(0, -1), (2, -1), (-1, 0), (-1, 1), (-1, -1)])
+@for_each("holding", (True, False))
+def test_a_constraint_that_cannot_be_met_ends_the_run(monkeypatch, unmet, gone, holding):
+    """The one that the state does not obey, or whose gradient is lost, also the first one."""
+    said = []
+    put(monkeypatch, changing.change_constraints, identity=lambda *_: None, holds=lambda problem, c: holding and c == 2, unsatisfied=lambda problem, k: unmet,
+        hold=lambda problem, t, y: said.append("hold") or gone, impact=lambda *_: said.append("impact") or FAILS,
+        settle=lambda *_: said.append("settle") or FAILS)  # fmt: skip
+    problem = space(sizes=space(n=1, n_x=2, n_c=2, n_t=1, rows=6, penalty=0), state=[space(fired=9, fault=9)], inp=np.arange(9.0), rows=[space(closed=c) for c in (1, 0, 1, 0, 1, 0)],
+                    changes=[space(side=1), space(side=-1)], links=np.array([(0,), (1,), (1,)], [("change", int)]).view(np.recarray))  # fmt: skip
+    contacts = space(
+        rows=[space(prior=9) for _ in range(6)], e=np.array([0.1, 0.2]), e_now=np.zeros(2)
+    )
+    head = space(t=0.5, guard=9, kind=9)
+    event, now = space(head=[head], row=None, at=None), 2 + 1 + 1 + 1  # the second change
+    fails = unmet >= 0 or gone >= 0
+    if not fails and not holding:
+        return
+    status = changing.change_constraints(
+        problem, contacts, event, space(band=0.1, slopes=0), now, np.zeros(3)
+    )
+    assert status == (changing.NOT_MET if fails else FAILS)
+    assert problem.state[0].fired == now
+    assert problem.state[0].fault == (unmet if unmet >= 0 else gone if gone >= 0 else 9)
+    assert said == (["hold"] if unmet < 0 else []) + ["impact"] * (not fails)
+    assert [one.side for one in problem.changes] == [1, 1]
+    assert [one.prior for one in contacts.rows] == [1, 0, 1, 0, 1, 0]
+    assert (head.guard, head.kind) == (
+        2 + (2 if holding else 1),
+        changing.CLOSING if holding else changing.RELEASE,
     )
