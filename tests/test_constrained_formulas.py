@@ -10,6 +10,7 @@ from plain import plain, put, space
 from explorer.codes import INDEFINITE, NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 
 alpha = plain("time_stepping.constrained_alpha")
+element = plain("fesd.element")
 radau = plain("event_driven.radau")
 steps, sets = plain("time_stepping.constrained_step"), plain("fesd.active_set")
 FAILS = 77  # a status
@@ -187,3 +188,33 @@ def test_a_step_of_radau_is_iterated_as_long_as_its_changes_fall(
     assert radau.radau_step(space(sizes=space(n_x=1)), method, step, 1.0, np.array([4.0, 5.0]), 0.5, 0) == SUCCESS  # fmt: skip
     assert said == [*["correct"] * told, *["error"] * ends]
     assert np.isnan(step.new[0]) == (not ends)
+
+
+@for_each(("factored", "kind", "defects", "given", "told"), [
+    (0.0, 0, [0.5, 1e-15], {}, (SUCCESS, 1.0, "FDSDC")), (1.0, 0, [0.5, 1e-15], {}, (SUCCESS, 1.0, "DSDC")), (1.0011, 0, [0.5, 1e-15], {}, (SUCCESS, 1.0, "FDSDC")),
+    (1.0009, 0, [0.5, 1e-15], {}, (SUCCESS, 1.0009, "DSDC")), (1.0, 1, [0.5, 1e-15], {}, (SUCCESS, 0.0, "FDSFDC")), (0.0, 0, [0.5], {"singular": True}, (NEWTON_CAP, 0.0, "FD")),
+    (0.0, 0, [np.nan], {}, (NOT_FINITE, 0.0, "FD")), (1.0, 0, [0.5, 0.4, 0.39, 1e-15], {}, (SUCCESS, 1.0, "DSDFDSDC")), (1.0, 0, [0.5, 0.024, 1e-15], {}, (SUCCESS, 1.0, "DSDSDC")),
+    (0.0, 0, [0.5, 0.4, 0.4, 0.3], {}, (NEWTON_CAP, 0.0, "FDSDFDSD")), (0.0, 1, [1e-12, 0.9e-12], {}, (SUCCESS, 0.0, "FDSFDC")), (0.0, 1, [0.5], {"late": -1.0}, (NEWTON_CAP, 0.0, "FDS")),
+])  # fmt: skip
+def test_factors_of_an_element_serve_on_where_its_length_stays(
+    monkeypatch, factored, kind, defects, given, told
+):
+    """Those of singular equations do not, nor do those of an element that ends at an event."""
+    said, h = [], 1.0
+
+    def lu_solve(M, n, below, above, pivots, rhs):
+        said.append("S")
+        rhs[:] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, given.get("late", 0.25)]
+
+    put(monkeypatch, element.solve, factor=lambda *_: said.append("F") or int(given.get("singular", False)), defect=lambda *_: said.append("D") or defects[said.count("D") - 1],
+        conclude=lambda *_: said.append("C"), lu_solve=lu_solve)  # fmt: skip
+    newton = space(h=h, factored=factored, cap=3, residual=9.0)
+    el = space(stages=space(K=np.zeros((2, 2)), W=np.zeros((2, 1))), solver=space(M=None, pivots=None, rhs=np.zeros(7), newton=[newton]), problem=space(n_x=2),
+               mode=space(active=[space(sliding=1)]))  # fmt: skip
+    status = element.solve(el, 0.0, None, None, kind, 0, 0.0)
+    assert (status, newton.factored, "".join(said)) == told
+    solved = said.count("S")
+    EQUAL(el.stages.K, solved * np.array([[1.0, 2.0], [4.0, 5.0]]))
+    EQUAL(el.stages.W, solved * np.array([[3.0], [6.0]]))
+    assert newton.h == (h + solved * given.get("late", 0.25) if kind else h)
+    EQUAL(newton.residual, defects[said.count("D") - 1])
