@@ -89,6 +89,23 @@ def test_a_break_of_an_input_has_a_real_time(driven):
     assert one.interval(2) == 0
 
 
+@for_each("intervals", [(0, 1, 1), (0, 0, 1), (1, 2, 2), (0, 1, 2)])
+def test_a_step_that_ends_at_a_break_is_as_long_as_its_time_says(intervals):
+    """And not as it was: 0.3, 0.3 and 0.39, the last one up to 1 s."""
+    breaks, rho = [0.31, 0.62, 0.9], [3.0, 5.0, 7.0]
+    one = Replayed([0.3, 0.3, 0.39], [], [], 1.0, space(breaks=breaks, values=[1] * 4), [*intervals])  # fmt: skip
+    *_, y, end = one.go(np.array(rho)[:, None], np.array([0.0]), None)
+    t, expected, moved = 0.0, [], 0.0
+    for i in range(3):
+        h = 1.0 - t if i == 2 else 0.3
+        if i < 2 and intervals[i + 1] > intervals[i]:
+            h = breaks[intervals[i]] - t
+        expected.append(("step", pytest.approx(t), pytest.approx(h)))
+        t, moved = t + h, moved + h * rho[intervals[i]]
+    assert one.asked == expected
+    assert (y, end) == (pytest.approx(np.array([moved])), pytest.approx(1.0))
+
+
 class Mechanism(complex_step._Replay):
     """Two contacts, the second with friction, and two constraints, between four coordinates.
 

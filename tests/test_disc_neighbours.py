@@ -83,6 +83,24 @@ def test_every_pair_within_reach_has_one_slot_and_keeps_it(seed):
     assert {*pile.slots().values()} <= pile.near(1.2 * pile.reach)
 
 
+@for_each("part", [1.01, 1.19, 1.21, 3.0])
+@for_each("other", ["disc", "wall"])
+def test_a_pair_has_its_slot_up_to_a_fifth_beyond_its_reach(other, part):
+    pile = Pile(0, n=3)
+    pile.centres[:] = [[1.5, 1.5], [1.5, 3.5], [3.0, 3.0]]
+    j = 1 if other == "disc" else -1  # the first wall is y = 0
+    if j == 1:
+        pile.centres[1] = pile.centres[0] + [0.0, pile.radii[:2].sum() + part * pile.reach]
+    else:
+        pile.centres[0, 1] = pile.radii[0] + part * pile.reach
+    assert pile.gap(0, j) == pytest.approx(part * pile.reach)
+    slot = SLOTS - 1
+    pile.partners[slot] = j
+    assert discs.update(pile.inp, pile.words) == 1
+    there = pile.slots()
+    assert {*there} == ({slot} if part < 1.2 else set())
+
+
 def test_a_disc_with_more_neighbours_than_slots_is_told():
     pile = Pile(0, n=2 * SLOTS + 4)
     pile.radii[:] = 0.1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 import struct
 import zlib
@@ -14,16 +15,18 @@ from plain import space
 from test_study_branches import bare
 
 from explorer.errors import BadValue
+from explorer.kernels.drawing import polyline as kernels
 from explorer.views.drawing import (
     branches,
     iterates,
     orbit_colours,
+    polyline,
     raster,
     slopes,
     still_marks,
     table,
 )
-from explorer.views.drawing.polyline import PANEL
+from explorer.views.drawing.polyline import PANEL, Axis
 from explorer.views.drawing.still import still
 
 COLOURS = ["#102030", "#ff8000"]
@@ -318,3 +321,55 @@ def test_a_range_without_a_width_has_its_value_in_the_middle():
     drawn = still({"data": [trace], "layout": {"xaxis": {"range": [3, 3]}, "yaxis": {"range": [0, 1]}}})  # fmt: skip
     (path,) = re.findall(r'd="M(\d+),(\d+)[^"]*" stroke="#123456"', drawn)
     assert path[0] == "4100"
+
+
+# ---------------------------------------------------------------- points of a curve
+
+
+@for_each(
+    ("columns", "held", "many"), itertools.product((True, False), (True, False), (True, False))
+)
+def test_a_curve_is_searched_in_pixels(monkeypatch, columns, held, many):
+    """Of many rows the extremes of each column, with the breaks that are seen; else all its rows."""
+    x = np.array([0.0, 1.0, 1.0, 2.0, 3.0, 4.0, 4.0, 5.0])
+    y = np.array([0.0, 1.0, 5.0, 5.01, 9.0, 2.0, 8.0, 7.0])
+    box, asked = space(x=Axis(1.0, 5.0, 1.0 if many else 400.0), y=Axis(0.0, 10.0, 100.0)), []
+    take = np.array([0, 2, 3, 7])
+
+    def fill(points):
+        points.across[:4], points.up[:4], points.lift[:4] = take, take[::-1], [0, 1, 0, 1]
+        return 4
+
+    def extremes(given, starts, breaks, late, points):
+        asked.append((given.tolist(), starts, breaks.tolist(), late.tolist()))
+        return fill(points)
+
+    def candidates(px, py, breaks, held, wide, near, points):
+        asked.append((px, py.tolist(), breaks.tolist(), held, wide, near))
+        return fill(points)
+
+    monkeypatch.setattr(kernels, "extremes", extremes)
+    monkeypatch.setattr(kernels, "candidates", candidates)
+    px = box.x.pixels(x)
+    rows = polyline._Across(x, np.empty(0) if columns else px, "starts" if columns else np.empty(0))
+    one, breaks = space(y=y.astype(np.float32), box=box), np.array([0, 2, 2, 3, 6])
+    across, up, lift = polyline._Chosen._worth(one, rows, breaks, held)
+    assert (across.tolist(), up.tolist(), lift.tolist()) == (
+        take.tolist(),
+        take[::-1].tolist(),
+        [0, 1, 0, 1],
+    )
+    np.testing.assert_allclose(one.px, box.x.pixels(x)[take], rtol=1e-12)
+    np.testing.assert_allclose(one.py, 10 * y[take[::-1]], rtol=1e-6)
+    if columns:  # a jump of 0.1 px is not seen, and the one at row 4 is no break
+        ((given, starts, seen, late),) = asked
+        assert (starts, seen, late) == ("starts", [2, 6], [0, 0])
+        x[6] = 4.5
+        polyline._Chosen._worth(one, rows, breaks, held)
+        assert asked[1][2:] == ([2, 6], [0, int(held)])
+        return
+    ((given, py, seen, kept, wide, near),) = asked
+    assert given is px
+    np.testing.assert_allclose(py, 10 * y, rtol=1e-6)
+    assert (seen, kept, wide) == (breaks.tolist(), held, 1.2)
+    assert near == (0.1 if many else 0.0)

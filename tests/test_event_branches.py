@@ -182,20 +182,24 @@ def test_velocities_are_what_the_law_names_and_those_that_are_kept(monkeypatch, 
 
 
 @for_each(
-    ("starts", "guards", "after", "kind"),
+    ("starts", "guards", "mode", "after", "kind"),
     [
-        (0, 3, 1, "jumped"),
-        (3, 0, 1, "jumped"),
-        (1, 1, 1, "event"),
-        (2, 1, 0, None),
-        (1, 2, -1, None),
+        (0, 3, 0, 1, "jumped"),
+        (3, 0, 0, 1, "jumped"),
+        (1, 1, 0, 1, "event"),
+        (1, 1, 1, 0, "event"),
+        (2, 1, 0, 0, None),
+        (2, 1, 1, 1, None),
+        (1, 2, 0, -1, None),
     ],
 )
-def test_a_jump_of_the_inputs_may_begin_another_mode(monkeypatch, starts, guards, after, kind):
+def test_a_jump_of_the_inputs_may_begin_another_mode(
+    monkeypatch, starts, guards, mode, after, kind
+):
     said = []
     run, state = (
         space(interval=0, t=1.0, events=0, stop=9.0, fresh=0, at=-1),
-        space(mode=0, fired=7),
+        space(mode=mode, fired=7),
     )
     table = [space(address=1), space(address=1)]
     problem = space(
@@ -215,7 +219,7 @@ def test_a_jump_of_the_inputs_may_begin_another_mode(monkeypatch, starts, guards
         said == {"jumped": [1, "jumped"], "event": [1, 0, ("write", 0), 1, "end"], None: [1]}[kind]
     )
     assert (run.interval, run.stop, run.fresh, state.fired) == (1, 2.0, 1, -1)
-    assert state.mode == (1 if kind == "event" else 0)
+    assert state.mode == (after if kind == "event" else mode)
     run.interval = 1
     breaking.next_interval(*given)
     assert run.stop == 3.0  # of the last interval

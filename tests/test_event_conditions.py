@@ -462,3 +462,32 @@ def test_a_guard_may_dip_before_the_first_sample_if_it_has_fallen(
     search = SimpleNamespace(samples=samples, watch=watch)
     assert locating.fires(None, None, None, search, 0, 2.0, False, 1e-9) == 2.0
     assert looked == ([1] if looks else [])
+
+
+@for_each(("first", "leaves", "arm", "told"), [
+    (-1.0, False, ARMED, "root"), (0.0, False, ARMED, "root"), (1.0, False, ARMED, "early"), (1.0, True, ARMED, None), (0.99e-4, False, ARMED, None), (1.01e-4, False, ARMED, "early"),
+    (1.0, False, UNARMED, None),
+])  # fmt: skip
+def test_a_guard_that_is_near_zero_at_first_may_have_fallen_before_the_first_sample(
+    monkeypatch, first, leaves, arm, told
+):
+    """It is 1e-6 at the start; looked at closely unless it leaves, or is seen to fall anyhow."""
+    space, asked = locating.fires.__globals__, []
+    begun = space["Bracket"](0.0, 0.01, 1e-6, -1e-6)
+    none = space["Bracket"](-1.0, 0.0, 0.0, 0.0)
+    for name, stand_in in {
+        "flags_of": lambda *_: 0, "leaves": lambda *_: leaves, "turning": lambda *_: none,
+        "early": lambda *given: asked.append(("early", given[-1])) or begun,
+        "root": lambda *given: asked.append(("root", given[-1])) or 0.25,
+    }.items():  # fmt: skip
+        monkeypatch.setitem(space, name, stand_in)
+    many = space["SAMPLES"]
+    samples = np.full((many + 3, 1), 2.0)
+    samples[[0, 1, many + 1], 0] = 1e-6, first, 1e-6
+    watch = [SimpleNamespace(sign=1.0, shift=0.0, arm=arm, falling=0)]
+    search = SimpleNamespace(samples=samples, watch=watch)
+    fraction = locating.fires(None, None, None, search, 0, 2.0, False, 1e-9)
+    assert fraction == (2.0 if told is None else 0.25)
+    bracket = begun if told == "early" else space["Bracket"](0.0, 1 / many, 1e-6, first)
+    wanted = [("early", 1e-6)] if told == "early" else []
+    assert asked == ([*wanted, ("root", bracket)] if told else [])

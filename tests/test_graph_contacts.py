@@ -143,6 +143,7 @@ def test_sweeps_are_gradients_of_a_conjugate_gradient_method(seed):
         shares.append(share)
     for counts in ((4,), (2, 2)):
         g.P[:], known, part = start, 0.0, 0.0
+        work.direction[:] = work.change[:] = np.nan  # nothing is known of the sweeps before
         for count in counts:
             status, known, part = gauss.sweeps(g, work, known, part, count)
             assert status == SUCCESS
@@ -221,7 +222,10 @@ def test_a_linear_model_is_the_derivative_of_the_equations(seed):
         return out
 
     gauss.follow(g)
+    beside = work.band.A[:n, 3 * w + 1 :]
+    beside[:] = 7.0
     bands.linearise(g, work, n, w)
+    assert (beside == 7.0).all()
     step = 1e-6
     J = np.array([(equations(g.P + step * e) - equations(g.P - step * e)) / (2 * step)
                   for e in np.eye(case.rows)]).T  # fmt: skip

@@ -260,8 +260,10 @@ def test_polishing_keeps_impulses_in_their_cones(monkeypatch, mode, change, told
     assert proximal.polish(g, path) == SUCCESS  # a step that halves nothing is the last
     assert pytest.approx(told) == P
     assert proximal.polish(g, path) == LCP_ITERATIONS
-    monkeypatch.setitem(proximal.polish.__globals__, "include", lambda *_: -1)
+    asked = []
+    put(monkeypatch, proximal.polish, include=lambda *given: asked.append(given[2:]) or -1)
     assert proximal.polish(g, path) == LCP_ITERATIONS
+    assert asked == [(-1, -1)]  # there are no factors
 
 
 @for_each(("seed", "size"), [(seed, size) for seed in FRICTION[:12] for size in (1.0, 1e-7)])

@@ -23,6 +23,7 @@ def slides(monkeypatch, law, rate, kinds, begins, ends, lengths, places):
     of, space, elements = len(kinds), ending.polish.__globals__, len(kinds) - 1
 
     def margins(ws, t, x, z, left, found):
+        assert (z, left) == (0, -1)  # at the end of a slide nothing else is near
         ws.start.rate[:] = rate(t)
         ws.pattern.multipliers[:] = law(t, x)
         return 0

@@ -188,6 +188,7 @@ def test_a_branch_says_why_it_ends():
 
 @for_each(("way", "low", "high", "told"), [
     (1.0, 0.0, 1.0, 1), (-1.0, 0.0, 1.0, -1), (0.0, 0.0, 1.0, 1), (1.0, 0.0, 0.5, -1), (-1.0, 0.5, 1.0, 1), (1.0, 0.5, 0.5, None),
+    (-1.0, 0.5 - 1e-4, 1.0, -1), (1.0, 0.0, 0.5 + 1e-4, 1),
 ])  # fmt: skip
 def test_the_other_side_lies_onward_first(monkeypatch, way, low, high, told):
     """Of an end at 0.5, by the least distance at which a point of another sequence is near."""

@@ -195,6 +195,7 @@ def test_margins_are_speeds_misses_and_times():
     found = cycle_tests.margins(space(located=located), [], 8.0, "ends")
     assert (found["spacing"], found["ends"]) == (pytest.approx(0.3 / 8), pytest.approx(0.1 / 8))
     assert cycle_tests.margins(space(located=located[:1]), [], 8.0, "e") == {"hit a": 3.0, "e": 0.2 / 8}  # fmt: skip
+    assert cycle_tests.margins(space(located=located[:2]), [], 8.0, "e")["spacing"] == pytest.approx(1.3 / 8)  # fmt: skip
 
 
 @for_each(("wide", "size", "point"), [((2.0, 4.0), (5e-3, 1e-2), True), ((2.0, 4.0), (7e-3, 1e-2), False), ((2.0, 4.0), (5e-3, 1.3e-2), False), ((0.0, 4.0), (1.1e-5, 0.0), True), ((0.0, 4.0), (1.3e-5, 0.0), False)])  # fmt: skip
