@@ -22,7 +22,7 @@ from explorer.views.basins import (
     _mixed,
     _name,
     _places,
-    _short,
+    _start_label,
     _wider,
 )
 from explorer.views.drawing.decimate import Rows
@@ -115,7 +115,9 @@ def test_under_the_pointer_is_the_attractor_of_a_start():
 def test_axes_of_a_map_may_be_states(names, found):
     own = space(states=("x", "y", "v_x", "v_y"))
     assert _places(own, names) == found
-    assert [_short(one) for one in ("q0.x", "v0.x", "x0.y", "k")] == ["x", "v_x", "y", "k"]
+    starts = ("q0.x", "v0.x", "x0.y", "x0.v_y", "k", "v_C")
+    labels = ["x", "x\u0307", "y", "y\u0307", "k", "v<sub>C</sub>"]
+    assert [_start_label(one, own.states) for one in starts] == labels
     assert _ends(np.array([2.0, 3.0])) == (2.0, 3.0)
     assert _ends(np.array([2.0])) == (1.5, 2.5)
     assert _wider(2.0, 4.0) == pytest.approx((1.9, 4.1))
