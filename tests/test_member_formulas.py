@@ -14,7 +14,7 @@ from explorer.study import one_by_one
 
 EQUAL = np.testing.assert_array_equal
 
-ASKED = space(extrema=False, names=("a",), most=2, known=None)
+ASKED = space(extrema=False, names=("a",), most=2, known=None, section="none")
 
 
 def members(k=4, chained=False, mode=-1):

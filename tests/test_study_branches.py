@@ -139,7 +139,7 @@ def test_starts_that_come_to_one_cycle_are_of_one_attractor():
 
 
 def test_a_chain_shows_its_first_member_at_once(monkeypatch):
-    """Each begins where the one before has ended, unless that failed; parts then take their time."""
+    """Each begins where the one before has ended, if that leads on; parts then take their time."""
     clock, asked, written = [0.0], [], []
     monkeypatch.setattr(parts.time, "perf_counter", lambda: clock[0])
 
@@ -149,10 +149,10 @@ def test_a_chain_shows_its_first_member_at_once(monkeypatch):
         return f"{first} to {last}"
 
     axes = space(size=9)
-    question = space(axes=axes, system=space(name="a model"), run=run)
+    question = space(axes=axes, system=space(name="a model"), run=run, asked="asked")
     whole = space(code=np.zeros(9, int), end=np.arange(9.0), mode=np.arange(9.0) + 0.5,
-                  put=lambda part, seen: written.append((part, seen)))  # fmt: skip
-    whole.code[4] = 7
+                  put=lambda part, seen: written.append((part, seen)),
+                  leads=lambda k, asked: asked == "asked" and k != 4)  # fmt: skip
     told = [(one.start, one.stop) for one in parts.run_chain(question, whole, progress=False)]
     assert told == [(0, 1), (1, 5), (5, 9)]
     assert asked == [(0, 1, None), (1, 5, (0.0, 0)), (5, 9, None)]

@@ -277,8 +277,8 @@ def test_a_chain_of_long_runs_goes_on_one_by_one(monkeypatch, each, told):
     def run(first, last, state):
         clock[0] += each * parts._TARGET * (last - first)
 
-    whole = space(code=np.zeros(5, int), end=np.arange(5.0), mode=np.zeros(5), put=lambda *given: None)  # fmt: skip
-    question = space(axes=space(size=5), system=space(name="m"), run=run)
+    whole = space(code=np.zeros(5, int), end=np.arange(5.0), mode=np.zeros(5), put=lambda *given: None, leads=lambda k, asked: True)  # fmt: skip
+    question = space(axes=space(size=5), system=space(name="m"), run=run, asked=None)
     found = [(one.start, one.stop) for one in parts.run_chain(question, whole, progress=False)]
     assert found == told
 
