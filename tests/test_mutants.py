@@ -322,11 +322,11 @@ def test_names_of_users_are_counted_by_their_parts():
 
 
 def test_a_limit_counts_the_seconds_of_the_processor():
-    """Those of sleep do not count, nor those in which others work."""
+    """Those of sleep do not count, nor those in which others work; the limit is kept by ticks."""
     before = worked()
     for code, ended in (("import time; time.sleep(1.2)", 0), ("while True: pass", -signal.SIGXCPU)):
         ran = subprocess.run(
             [sys.executable, "-c", code], preexec_fn=lambda: limited(1), check=False
         )
         assert ran.returncode == ended
-    assert 0.9 < worked() - before < 3.0
+    assert 0.5 < worked() - before < 3.0
