@@ -15,10 +15,11 @@ from explorer.derivatives import verify
 from explorer.errors import ExplorerError
 from explorer.study import cycle_tests, map_cycles, parts, switched_cycle
 from explorer.study.grazing import _fit
+from explorer.study.near_misses import NearMisses
 
 COVERS = (
     "study/cycle_tests.py", "study/grazing.py", "study/map_cycles.py",
-    "study/parts.py", "study/question.py", "study/switched_cycle.py", "derivatives/verify.py",
+    "study/parts.py", "study/power_law.py", "study/question.py", "study/switched_cycle.py", "derivatives/verify.py",
 )  # fmt: skip
 
 
@@ -153,3 +154,28 @@ def test_quotients_of_both_sides_are_compared(monkeypatch, sides, own, found):
     )  # fmt: skip
     checks = verify._quotients(np.array([own]), asked)
     assert [c.value for c in checks] == pytest.approx(found, rel=1e-12, abs=1e-15)
+
+
+@for_each("seed", range(3))
+def test_a_power_law_is_the_line_of_least_squares_with_its_standard_error(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0.1, 10, 7)
+    y = 3 * x**-1.5 * np.exp(0.2 * rng.normal(size=7))
+    terms = np.column_stack([np.log(x), np.ones(7)])
+    best, rest, *_ = np.linalg.lstsq(terms, np.log(y), rcond=None)
+    error = np.sqrt(rest[0] / (7 - 2) * np.linalg.inv(terms.T @ terms)[0, 0])
+    law = ex.study.power_law(x, y)
+    assert law.exponent == pytest.approx(best[0], rel=1e-10)
+    assert law.factor == pytest.approx(np.exp(best[1]), rel=1e-10)
+    assert law.error == pytest.approx(error, rel=1e-9)
+
+
+def test_of_several_misses_of_one_guard_the_nearest_is_told():
+    """And of equal ones the first."""
+    pieces = {(0.0, 1.0, 3): [("a", 2.0), ("b", 5.0)], (1.0, 2.0, 4): [("a", 1.0), ("b", 5.0)]}
+    own = space(
+        segments=lambda run, mode: [*pieces],
+        _between=lambda run, *piece: [space(name=n, value=v, of=piece) for n, v in pieces[piece]],
+    )
+    found = NearMisses.__call__(own, "run", 3)
+    assert [(m.name, m.value, m.of[2]) for m in found] == [("a", 1.0, 4), ("b", 5.0, 3)]
