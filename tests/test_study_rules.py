@@ -18,7 +18,7 @@ from explorer.study.grazing import _fit
 from explorer.study.near_misses import NearMisses
 
 COVERS = (
-    "study/cycle_tests.py", "study/grazing.py", "study/map_cycles.py",
+    "study/cycle_tests.py", "study/grazing.py", "study/map_cycles.py", "study/near_misses.py",
     "study/parts.py", "study/power_law.py", "study/question.py", "study/switched_cycle.py", "derivatives/verify.py",
 )  # fmt: skip
 
