@@ -108,7 +108,8 @@ class Members(NamedTuple):
     mode : int
         In which those start that do not follow another, -1: the system's own.
     behind : bool
-        Whether the starts are ends of other runs, whose gaps at rest may have drifted below zero.
+        Whether the starts are ends of other runs, whose gaps at rest may have drifted below zero;
+        of chained ones only the first start is.
     """
 
     rho: np.ndarray

@@ -126,7 +126,7 @@ class Orbits:
 
     def __repr__(self) -> str:
         many, bad = int(self.known.sum()), int(self.failed.sum())
-        said = f", {bad} failed" if bad else ""
+        said = f", {bad} of them without a result" if bad else ""
         return (
             f"Orbits over {self.by}: {int(np.sum(self.found))} points in {many} of "
             f"{len(self.values)} columns{said}"

@@ -14,7 +14,7 @@ __all__ = ["Course", "listener"]
 Ranges = tuple[np.ndarray, np.ndarray]  # low and high
 
 ASTRAY = 30  # iterations with an objective far too high, from which a solve hardly comes back
-EVERY = 3  # iterations a look at multipliers, which takes a tenth of one
+EVERY = 3  # a look at the multipliers takes a tenth of an iteration: at each third one
 HOLDS = 1e-4  # by what rows may be violated where an objective is compared with another plan's
 
 

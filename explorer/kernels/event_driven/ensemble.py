@@ -32,7 +32,8 @@ __all__ = ["Blank", "Members", "Seen", "ensemble"]
 
 NOWHERE, BY_EVENT, BY_PERIOD = range(3)  # where the points of a section lie
 REFUSED = -1  # beside a status: no mode holds at the start
-DRIFT, SWEEPS = 1e-6, 8  # how far below zero a long run may leave a gap that rests
+DRIFT = 1e-6  # m, as far below zero a long run may leave a gap that rests
+SWEEPS = 8  # over all gaps, while one is put back
 
 
 class Members(NamedTuple):
@@ -45,7 +46,7 @@ class Members(NamedTuple):
     period: Vector  # (k,) s, of a section by time
     offset: Vector  # (k,) s, its points lie at offset + j period
     chained: bool  # a member starts where the one before has ended
-    behind: bool  # the starts are ends of other runs
+    behind: bool  # the starts are ends of other runs; of a chain only the first one is
     section: int  # NOWHERE, BY_EVENT or BY_PERIOD
     before: bool  # the state before an event, not behind it
     met: Integers  # (guards,) 1: events of this guard are points of the section
@@ -144,7 +145,8 @@ def prepare(task: Task, blank: Blank, members: Members, seen: Seen, k: int, mode
             y[i] = seen.end[k - 1, i]
         elif not np.isnan(members.start[k, i]):
             y[i] = members.start[k, i]
-    if (follows or members.behind) and problem.sizes.n_c > 0:
+    ended = members.behind and (k == 0 or not members.chained)
+    if (follows or ended) and problem.sizes.n_c > 0:
         lift(problem, y)
 
 
