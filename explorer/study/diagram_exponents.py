@@ -59,11 +59,10 @@ class DiagramExponents:
     done: float = 0.0
 
     def __repr__(self) -> str:
-        there = np.isfinite(self.values)
-        said = f", from {self.values[there].min():.4g} to {self.values[there].max():.4g}"
+        there = self.values[np.isfinite(self.values)]
+        said = f", from {there.min():.4g} to {there.max():.4g}" if len(there) else ""
         return (
-            f"DiagramExponents: {int(there.sum())} of {len(self.values)} columns"
-            f"{said if there.any() else ''} {self.unit}"
+            f"DiagramExponents: {len(there)} of {len(self.values)} columns{said} {self.unit}"
         ).rstrip()
 
 
