@@ -18,6 +18,8 @@ from explorer.study import cycles, finer_basins, flow_spectrum, resolve, trace
 from explorer.study.basin_map import ESCAPES, FAILED, REFUSED, UNDECIDED, UNTOLD
 from explorer.study.parts import UNRUN
 
+COVERS = ("study/cycles.py",)
+
 EQUAL = np.testing.assert_array_equal
 
 

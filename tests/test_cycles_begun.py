@@ -156,3 +156,14 @@ def test_a_cycle_is_genuine_by_its_multipliers(monkeypatch):
     put(monkeypatch, Cycles.genuine, genuine=lambda kind, mu: (kind, mu))
     node = space(at=space(data=bare(cycles.Cycle, multipliers="mu")))
     assert bare(Cycles).genuine("fold", node) == ("fold", "mu")
+
+
+@for_each(("kind", "constraints", "asks"), [(ex.HybridSystem, 1, False), (ex.MechanicalSystem, 0, False), (ex.MechanicalSystem, 1, True), (ex.StepSystem, 0, True)])  # fmt: skip
+def test_a_start_on_a_surface_may_not_be_moved(kind, constraints, asks):
+    """Unless it is one of contacts that stay closed, or of a system with modes."""
+    system = bare(type("Own", (kind,), {"constraints": ("c",) * constraints}))
+    for clear in (True, False):
+        misses = space(clear=lambda run, t, mode, clear=clear: clear if (run, t, mode) == ("run", 0.0, 3) else None)  # fmt: skip
+        shoot = lambda self, x, T, slopes: "run" if (x, T, slopes) == ("x", 4.0, False) else None  # noqa: E731
+        one = bare(type("Own", (Cycles,), {"_shoot": shoot}), system=system, misses=misses)
+        assert one.off_surfaces(Shot("x", 4.0, 3)) == (clear or not asks)

@@ -22,6 +22,8 @@ from explorer.study.cycles import Cycle, Cycles
 from explorer.study.grazing_kicks import kick_of
 from explorer.study.recurrence import Found
 
+COVERS = ("study/cycles.py",)
+
 X = sp.Symbol("x")
 
 

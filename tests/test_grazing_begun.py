@@ -14,7 +14,7 @@ import explorer as ex
 from explorer.errors import BadValue, NotApplicable
 from explorer.study.branch import Branch
 from explorer.study.cycles import Cycle, Cycles
-from explorer.study.grazing import _SIDE, from_outside
+from explorer.study.grazing import _SIDE, _check_later, _curvature, from_outside
 
 asked_for = inspect.unwrap(ex.study.grazing)
 
@@ -143,3 +143,39 @@ def test_the_other_side_is_tried_where_the_end_is_not_reached(monkeypatch):
     assert guesses[-1][-1] == pytest.approx(2.5 - _SIDE[1])
     with pytest.raises(BadValue, match="just misses"):
         outside(monkeypatch, [FIRST, SECOND] * 2, reaches=(False, False))
+
+
+# ---------------------------------------------------------------- the touch
+
+
+@for_each("sign", [1.0, -1.0])
+def test_the_curvature_of_a_touch_is_how_fast_the_rate_of_its_guard_changes(sign):
+    """Of g = x^2 y along x = t, y = 3 t it is 18 t, by a quotient over 2e-4 of the run."""
+    asked = []
+
+    def sample(t, slopes):
+        asked.append(t.tolist())
+        return np.array([[t[0], 3 * t[0], 99.0]]), np.array([[1.0, 3.0, 99.0]]), None
+
+    def rate(t, x, rho, dx):
+        return sign * (2 * x[0] * x[1] * dx[0] + x[0] ** 2 * dx[1]) if (len(x), len(dx), rho) == (2, 2, "rho") else None  # fmt: skip
+
+    problem = space(n=2, misses=space(guards=[space(name="h"), space(name="g", rate=rate)]))
+    run = space(march=space(t_last=4.0, sample=sample, rho="rho"))
+    assert _curvature(problem, run, space(t=0.5), "g") == pytest.approx(9.0)
+    assert asked == [[pytest.approx(0.5 - 4e-4)], [pytest.approx(0.5 + 4e-4)]]
+
+
+@for_each(("side", "kick", "fails"), [(1, 0.25, False), (1, -0.25, True), (-1, 0.25, True), (-1, -0.25, False), (1, 0.0, True)])  # fmt: skip
+def test_a_second_guard_is_met_where_the_kick_lowers_it(monkeypatch, side, kick, fails):
+    S = np.array([[[0.0, 2.0, 99.0], [3.0, 0.0, 99.0], [99.0] * 3]])
+    march = space(slopes_at=lambda t: S if t.tolist() == [0.5] else None, rho="rho")
+    guard = lambda problem, name: lambda t, x, rho: (np.array([1.0, 5.0]), 99.0, side) if (name, t, x, rho) == ("h", 0.5, "x", "rho") else None  # noqa: E731  # fmt: skip
+    put(monkeypatch, _check_later, _guard=guard)
+    z = np.array([0.0, kick]) + np.array([1.0, -7.5])  # S takes (1, -7.5) along the guard
+    given = space(n=2, parameter="p"), space(march=march), "g", [space(name="h", t=0.5, x="x")], z
+    if fails:
+        with pytest.raises(NotApplicable, match="touches 'g' and 'h' at one value of p"):
+            _check_later(*given)
+    else:
+        _check_later(*given)

@@ -13,6 +13,8 @@ from explorer.study import cycles, trace
 from explorer.study.arclength import BranchEnds
 from explorer.study.flow_spectrum import _units
 
+COVERS = ("study/cycles.py",)
+
 EQUAL = np.testing.assert_array_equal
 LIKE = np.array([0.6, 0.8])
 

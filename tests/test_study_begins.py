@@ -25,6 +25,8 @@ from explorer.study import search_attractors as search
 from explorer.study import switched_cycle as switched
 from explorer.study.curve_problems import Curve
 
+COVERS = ("study/curve_problems.py", "study/cycles.py")
+
 # ---------------------------------------------------------------- behind an event at the start
 
 

@@ -28,6 +28,8 @@ from explorer.study.orbits import REPEATS, repeats
 from explorer.study.order_diagram import _curve
 from explorer.study.stability import FIRST_STEPS, _overshoot
 
+COVERS = ("study/cycles.py", "study/equilibria.py", "study/grazing.py")
+
 # ---------------------------------------------------------------- exponents of a flow
 
 

@@ -24,6 +24,8 @@ from explorer.study.cycles import Cycle, Cycles
 from explorer.study.grazing import _OFFSETS, grazing
 from explorer.study.near_misses import Miss
 
+COVERS = ("study/grazing.py",)
+
 # ---------------------------------------------------------------- grazing
 
 P = 2.5  # where the cycle grazes
