@@ -30,8 +30,8 @@ class Compliance(NamedTuple):
     """How contacts give way, and the iterates of that."""
 
     diagonal: Vector  # (n_c,) m/N, of D; 0 of a rigid contact
-    ptr: Integers  # (n_c + 1,) rows of D
-    col: Integers  # empty if D is but its diagonal
+    ptr: Integers  # (n_c + 1,) rows of D; all 0 if it is but its diagonal
+    col: Integers  # empty then
     val: Vector  # m/N
     gap: Vector  # (n_c,) m, g at the iterate, by number among the active contacts
     given: Vector  # (n_c,) m, d(l_k) - D l_k
@@ -46,7 +46,7 @@ def give(compliance: Compliance, a: int, hht: float, D: Matrix) -> None:
     if a < diagonal.size and diagonal[a] > 0.0:
         if col.size == 0:
             D[a, a] += diagonal[a] / hht
-        for k in range(ptr[a] if col.size > 0 else 0, ptr[a + 1] if col.size > 0 else 0):
+        for k in range(ptr[a], ptr[a + 1]):
             D[col[k], a] += val[k] / hht
 
 
