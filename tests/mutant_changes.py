@@ -33,7 +33,10 @@ _BAND = re.compile(
 )
 # And what asks for the place of a tangent among the rows of contacts: it is never 0.
 _PLACE = re.compile(r"\b(t|s|r|place\[\w+\]) (?:> 0|>= 1|<= 0|< 1)(?![\w.])")
-_PLACED = ("kernels/event_driven/contact_impact.py",)
+_PLACED = (
+    "kernels/event_driven/contact_impact.py",
+    "kernels/time_stepping/moreau_jean.py",
+)
 # And what adds or takes away a constant that is 0: the place of the first of several words.
 _WITHOUT = re.compile(r"([\w.]+(?:\[\w.]+\])?) \+ ([A-Z]\w*)")
 # And how often a run is sampled at its start, where the first of these rows is taken.

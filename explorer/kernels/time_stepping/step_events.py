@@ -118,8 +118,6 @@ def friction_events(trace: Trace, column: int, since: float) -> int:
     """Return how often friction slips, sticks or turns from `since` on."""
     doing, rows = trace.doing, trace.t.size
     count, before, first = 0, doing[0, column], 0
-    while first < rows and doing[first, column] == before:
-        first += 1
     while first < rows:
         now, after = doing[first, column], first
         while after < rows and doing[after, column] == now:
