@@ -152,7 +152,7 @@ def take_point(known: Known, seen: Seen, k: int, t: float) -> bool:
     seen.found[k] += 1
     if known.lost > 0:
         seen.caught[k] = caught_by(known, seen.point, seen.track)
-    return known.lost > 0 and seen.caught[k] != FREE
+    return seen.caught[k] != FREE
 
 
 @kernel(inner=True)
