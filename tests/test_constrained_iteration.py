@@ -104,9 +104,9 @@ def test_a_constraint_that_holds_exactly_at_the_origin_is_closed(monkeypatch):
     G = np.ones((ROWS + BOUND, N))
     problem = space(bundles=space(inp=None, out=np.zeros(60)), sizes=sizes(), outputs=AT, G=rows_of(G))  # fmt: skip
     work = space(v=np.zeros(N), rows=np.zeros(G.size))
-    assert smoothing.close(problem, work, space(t1=0.0, h=0.1), np.zeros(N))
-    problem.bundles.out[AT.phi] = 1e-30
-    assert not smoothing.close(problem, work, space(t1=0.0, h=0.1), np.zeros(N))
+    for phi in (0.0, 1e-30):
+        problem.bundles.out[AT.phi] = phi
+        assert smoothing.close(problem, work, space(t1=0.0, h=0.1), np.zeros(N)) == (phi == 0)
 
 
 @for_each(("seed", "interpolated", "af"), itertools.product(range(3), (True, False), (0.0, 0.4, -0.2)))  # fmt: skip
@@ -284,13 +284,10 @@ def test_positions_are_corrected_from_where_the_smooth_step_ends(monkeypatch):
 
 @for_each(("given", "status"), [
     ({"moves": [[1.0, 0.0, 0.0]] * 2, "closed": False, "most": 2}, NEWTON_CAP), ({"moves": [[1.0, 0.0, 0.0]] * 2, "most": 1}, NEWTON_CAP), ({"moves": [[1.0, 0.0, 0.0]] * 2, "most": 2}, SUCCESS),
-    ({"moves": [[1.0, np.nan, 0.0]]}, SUCCESS), ({"moves": [[np.inf, 0.0, 0.0]]}, NOT_FINITE), ({"moves": [], "regular": False}, SINGULAR), ({"moves": [[1.0, 0.0, 0.0]], "rounds": True}, SUCCESS),
+    ({"moves": [[np.inf, 0.0, 0.0]]}, NOT_FINITE), ({"moves": [], "regular": False}, SINGULAR), ({"moves": [[1.0, 0.0, 0.0]], "rounds": True}, SUCCESS),
     ({"moves": [[1.0, 0.0, 0.0]], "nc": 1, "answers": [(FAILS, 2.0)]}, FAILS),
 ])  # fmt: skip
 def test_a_correction_of_positions_ends_with_a_reason(monkeypatch, given, status):
-    if np.isnan(np.sum(given["moves"])):
-        given = {**given, "moves": [[np.inf, np.nan, 0.0]]}
-        status = NOT_FINITE
     assert corrected(monkeypatch, **given)[0] == status
 
 
@@ -357,8 +354,7 @@ def test_impacts_are_of_contacts_that_are_closed(monkeypatch, given, met):
 
 def test_an_impact_that_has_no_solution_is_told(monkeypatch):
     told, _, work, record, _ = struck(monkeypatch, gaps=(0.0, 0.0), status=FAILS)
-    assert told == FAILS
-    assert work.v.tolist() == [1.0, 2.0, -1.0]
+    assert (told, work.v.tolist()) == (FAILS, [1.0, 2.0, -1.0])
     assert (record.p[2] == 9).all()
     assert record.residuals[2, 0] == 0.5
 
