@@ -14,6 +14,8 @@ from explorer.errors import BadValue, ExplorerError
 from explorer.optimise.options import SearchOptions
 from explorer.optimise.search import Change
 
+COVERS = ("optimise/minimize.py", "optimise/options.py")  # see mutant_rooms.py
+
 descents = importlib.import_module("explorer.optimise.minimize")  # the package holds the function
 
 

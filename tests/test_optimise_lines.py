@@ -15,6 +15,8 @@ from explorer.errors import BadValue, ExplorerError
 from explorer.optimise.loss import LOSSES, check_loss, checked_scale
 from explorer.optimise.search import Change
 
+COVERS = ("optimise/fit.py", "optimise/loss.py")  # see mutant_rooms.py
+
 fitting = importlib.import_module("explorer.optimise.fit")  # the package holds the function
 
 
