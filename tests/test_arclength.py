@@ -15,6 +15,8 @@ from explorer.study import arclength, trace
 from explorer.study.arclength import Evaluation, Node, approach, between, correct, located, tangent
 from explorer.study.trace import CLOSED, Options, Special, other_side
 
+COVERS = ("study/trace.py",)  # see mutant_rooms.py
+
 TOL = 1e-12
 
 

@@ -18,7 +18,7 @@ from explorer.study import cycles, finer_basins, flow_spectrum, resolve, trace
 from explorer.study.basin_map import ESCAPES, FAILED, REFUSED, UNDECIDED, UNTOLD
 from explorer.study.parts import UNRUN
 
-COVERS = ("study/cycles.py",)
+COVERS = ("study/cycles.py", "study/trace.py")
 
 EQUAL = np.testing.assert_array_equal
 

@@ -13,7 +13,7 @@ from explorer.study import cycles, trace
 from explorer.study.arclength import BranchEnds
 from explorer.study.flow_spectrum import _units
 
-COVERS = ("study/cycles.py",)
+COVERS = ("study/cycles.py", "study/trace.py")
 
 EQUAL = np.testing.assert_array_equal
 LIKE = np.array([0.6, 0.8])

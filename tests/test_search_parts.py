@@ -15,6 +15,8 @@ from explorer.errors import BadValue
 from explorer.study import search_attractors as search
 from explorer.study.section import Section
 
+COVERS = ("study/search_attractors.py",)  # see mutant_rooms.py
+
 # ---------------------------------------------------------------- settings of a search
 
 

@@ -18,6 +18,8 @@ from explorer.study import columns, cycles, equilibria, orbits, parts, trace
 from explorer.study.leading_terms import leading_terms
 from explorer.study.search_attractors import Recurrence, seed_of
 
+COVERS = ("study/parts.py",)  # see mutant_rooms.py
+
 
 def bare(kind: type, /, **fields):
     """Return an object of a class that only has some attributes."""

@@ -26,6 +26,8 @@ from explorer.study.scheme_comparison import _error, _on_both_sides
 from explorer.study.section import Section
 from explorer.study.sharpening import _over
 
+COVERS = ("study/map_cycles.py", "study/trace.py")  # see mutant_rooms.py
+
 
 @for_each(("given", "why"), [
     ({"event": "a"}, None), ({"period": 1}, None), ({"period": 1, "phase": 0.999, "most": 1}, None), ({}, "needs an event"), ({"event": "a", "period": 1}, "needs an event"),

@@ -29,6 +29,8 @@ from explorer.study.formulations import _timed
 from explorer.study.orbit_derivatives import _margin
 from explorer.study.orbit_diagram import _branch, _warned
 
+COVERS = ("study/map_spectrum.py", "study/parts.py", "study/search_attractors.py")
+
 spectra = importlib.import_module("explorer.study.map_spectrum")
 
 # ---------------------------------------------------------------- final states

@@ -14,6 +14,8 @@ from explorer.study.formulations import Formulations
 from explorer.study.grazing import _curvature
 from explorer.study.limit_cycle import _multipliers
 
+COVERS = ("study/trace.py",)  # see mutant_rooms.py
+
 EQUAL = np.testing.assert_array_equal
 
 

@@ -24,6 +24,8 @@ from explorer.study.over import _numbers
 from explorer.views.drawing import regions
 from explorer.views.drawing.still_marks import edges
 
+COVERS = ("study/map_cycles.py",)  # see mutant_rooms.py
+
 ONE = np.ones(1)
 
 

@@ -32,6 +32,8 @@ from explorer.study.fesd_reference import _GIVEN_UP, _LAST, _LATER, _SIGMA, _Int
 from explorer.study.forcing import _formulas, check_period, usual_section
 from explorer.study.recurrence import cloud, period
 
+COVERS = ("study/search_attractors.py", "study/trace.py")  # see mutant_rooms.py
+
 ONE = np.ones(1)
 
 

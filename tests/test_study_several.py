@@ -25,6 +25,8 @@ from explorer.study.arclength import Evaluation, Node, tangent
 from explorer.study.sweep import MOST_BYTES, check_size
 from explorer.study.trace import CLOSED, Special, other_side
 
+COVERS = ("study/parts.py", "study/trace.py")  # see mutant_rooms.py
+
 # ---------------------------------------------------------------- branches in three unknowns
 
 

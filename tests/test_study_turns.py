@@ -28,7 +28,13 @@ from explorer.study.orbits import REPEATS, repeats
 from explorer.study.order_diagram import _curve
 from explorer.study.stability import FIRST_STEPS, _overshoot
 
-COVERS = ("study/cycles.py", "study/equilibria.py", "study/grazing.py")
+COVERS = (
+    "optimise/search.py",
+    "study/cycles.py",
+    "study/equilibria.py",
+    "study/grazing.py",
+    "study/parts.py",
+)  # see mutant_rooms.py
 
 # ---------------------------------------------------------------- exponents of a flow
 

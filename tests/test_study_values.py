@@ -24,7 +24,13 @@ from explorer.study.cycles import Cycle, Cycles
 from explorer.study.grazing import _OFFSETS, grazing
 from explorer.study.near_misses import Miss
 
-COVERS = ("study/grazing.py",)
+COVERS = (
+    "optimise/search.py",
+    "study/grazing.py",
+    "study/map_cycles.py",
+    "study/parts.py",
+    "study/search_attractors.py",
+)  # see mutant_rooms.py
 
 # ---------------------------------------------------------------- grazing
 

@@ -207,7 +207,7 @@ class _Descent:
             except _NoRun as no_run:
                 # half way to where there is no run; the search widens again once it moves
                 radius = 0.5 * float(np.abs(no_run.z - self.best.z).max())
-                if radius < 1e-12:
+                if radius <= max(self.tol, 1e-12):  # of which no step is made
                     return f"stopped where runs start to fail: {no_run}"
                 continue
             moved = float(np.abs(self.best.z - z).max())

@@ -53,7 +53,7 @@ def period(points: np.ndarray, scale: np.ndarray, tol: float, sure: float) -> Fo
         if not ends <= tol:
             continue
         back = (k - p) // 2 // p  # returns ago
-        before = gaps[len(gaps) - p - back * p : len(gaps) - back * p].max() if back else 0.0
+        before = gaps[len(gaps) - p - back * p : len(gaps) - back * p].max()
         left = ends / (1 - (ends / before) ** (1 / back)) if ends < before else np.inf
         if ends > sure and left > 10 * tol:
             continue
