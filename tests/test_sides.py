@@ -55,6 +55,10 @@ def test_formulas_are_looked_at_where_the_state_is(monkeypatch):
         ({"u": 1e-13, "later": 1e-3, "size": 1.0}, 1, LEAVING, 0.0),
         ({"u": 1e-13, "later": 1.0001e-13, "size": 1.0}, None, UNTOUCHED, 9.0),  # round-off
         ({"u": 0.0, "later": 0.0, "size": 1.0}, None, UNTOUCHED, 9.0),
+        ({"u": 0.0, "later": 5e-14, "size": 100.0}, None, UNTOUCHED, 9.0),  # of the largest |u|
+        ({"u": 0.0, "later": -2e-13, "size": 100.0}, -1, LEAVING, 0.0),
+        ({"u": 5e-11, "later": 1.0, "size": 100.0}, 1, LEAVING, 0.0),
+        ({"u": 5e-11, "later": 0.0, "size": 100.0}, -1, LEAVING, -5e-13),
         ({"u": 1e-7, "later": 1.0, "quick": 3}, None, UNTOUCHED, 9.0),  # too often too soon
         ({"u": 1e-5, "later": 1.0, "quick": 3}, 1, ARMED, 0.0),
         ({"u": 1e-7, "later": 1.0, "quick": 2}, 1, ARMED, 0.0),
