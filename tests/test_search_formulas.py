@@ -235,7 +235,7 @@ def test_a_running_cost_flows_with_its_derivatives(monkeypatch, mechanical, cost
     assert flowing.slopes(problem, 0.7, y, dy, width) == (FAILS if mechanical else SUCCESS)
 
 
-@for_each(("held", "steps", "fails"), itertools.product((True, False), (3, 0), (None, 2)))
+@for_each(("held", "steps", "fails"), itertools.product((True, False), (3, 1, 0), (None, 2)))
 def test_an_adjoint_goes_back_through_steps_and_events(monkeypatch, held, steps, fails):
     """And at t = 0 to the constraints, where there are any."""
     said = []
@@ -253,25 +253,26 @@ def test_an_adjoint_goes_back_through_steps_and_events(monkeypatch, held, steps,
         return FAILS if i == fails else SUCCESS
 
     def leap(problem, event, i, jumps, sweep, waiting, jumps_now):
-        said.append(("event", i, event.row, waiting, jumps_now))
+        (head,) = event.head
+        said.append(("event", i, head, event.row, waiting, jumps_now))
         return waiting + 0.5
 
     put(monkeypatch, back.backward, restore=lambda problem, states, r: said.append(("rows", states, r)), step_back=step_back, leap=leap,
         counted=lambda walk, r: 10 + r, constrained=lambda problem: held, at_stage=lambda problem, stage, many: ("at", stage, many),
         pull_back_projection=lambda here, t, y, mu, gradient: said.append((here, t, y.tolist(), mu, gradient)) or 5)  # fmt: skip
     sweep = space(stages=np.full((2, 2), np.nan), mu="mu", gradient="gradient")
-    told = space(t=np.arange(float(steps)), y=np.array([[3.0, 4.0, 9.0]] * 3), state="first")
-    events = space(head=[space(), space()], parts=["a", "b"], at=None)
+    told = space(t=np.arange(float(steps)), y=np.array([[3.0, 4.0, 9.0], [5.0, 6.0, 9.0]]), state="first")
+    events = space(head=["first", "last"], parts=["a", "b"], at=None)
     status = back.backward(space(), space(stages=6), told, events, space(), walk, "states", sweep)
     expected = [("rows", "states", 4), ("step", 2, 14)]
     if fails is not None:
         assert (status, said) == (FAILS, expected)
         return
     expected += [
-        ("event", 1, "b", 0.0, False),
+        ("event", 1, "last", "b", 0.0, False),
         ("rows", "states", 2),
         ("step", 1, 12),
-        ("event", 0, "a", 0.5, True),
+        ("event", 0, "first", "a", 0.5, True),
         ("rows", "states", 0),
         ("step", 0, 10),
     ]

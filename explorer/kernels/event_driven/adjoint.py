@@ -242,7 +242,7 @@ def account(sweep: Sweep, nx: int, p: int, times: int) -> None:
     for k in range(p):
         gradient[k] += gains[0, k]
         e1, e2 = gains[1, k], gains[2, k]
-        if times > 0 and e1 != 0.0:
+        if e1 != 0.0:  # of a step whose errors are not looked at it is 0
             errors[k] += times * e1 * e1 / np.sqrt(e1 * e1 + 0.01 * e2 * e2)
 
 
@@ -324,7 +324,7 @@ def step_back(
             for m in range(block):
                 weights[e, m] *= h  # Kbar
         here = at_stage(problem, stage, many)
-        pull_back(here, weights[:sets], bars[3 * stage : 3 * stage + 3], gains)
+        pull_back(here, weights[:sets], bars[3 * stage :], gains)
         if 0 < stage < s and projected(problem):
             for e in range(sets):
                 bar = bars[3 * stage + e]
