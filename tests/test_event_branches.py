@@ -83,7 +83,7 @@ def test_contacts_that_touch_and_rest_are_settled(monkeypatch, seed):
 
 
 @for_each(("mechanical", "fire", "told"), [
-    (True, (), -1), (True, (1, 4), 1), (True, (4, 3), 3), (True, (3,), 3), (True, (0,), 0), (False, (), -1), (False, (0, 2), 0), (False, (2, 4), 2),
+    (True, (), -1), (True, (1, 4), 1), (True, (4, 3), 3), (True, (3,), 3), (True, (0,), 0), (True, (0, 1), 0), (True, (0, 3), 0), (False, (), -1), (False, (0, 2), 0), (False, (2, 4), 2),
 ])  # fmt: skip
 def test_the_first_guard_that_fires_at_once_is_told_and_all_are_armed(
     monkeypatch, mechanical, fire, told
