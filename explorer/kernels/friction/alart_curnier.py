@@ -199,6 +199,9 @@ def harden(cones: Cones, off: float, target: float) -> float:
             ratio = np.sqrt(ratio)
             for i in range(3 * m):
                 x[i] = solved[i]
-    for i in range(3 * m if not now < off else 0):
-        x[i] = before[i]
-    return np.inf if wedged and not now <= target else min(now, off)
+    wedged = wedged and not now <= target
+    if not now < off:  # nor is a residual that is no number
+        now = off
+        for i in range(3 * m):
+            x[i] = before[i]
+    return np.inf if wedged else now
