@@ -128,7 +128,7 @@ def diagram(monkeypatch, kept=(True,), **given):
     put(monkeypatch, study, _curve=curve, choose=lambda system, one: one,
         truth=lambda system, reference, run, step: (step, "from there"),
         _smoothed=lambda system: "smoothed", schemes_for=lambda system: ["x"])  # fmt: skip
-    system = ex.models.switched_oscillator()
+    system = ex.FirstOrderSystem("one", "x", f=["-x"], start={"x": [1], "t_end": 4})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return study(system, **given), asked, system
