@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import warnings
+
 import numpy as np
 import pytest
 from loops import for_each
@@ -9,7 +12,7 @@ from plain import put, space
 from test_work_precision_parts import system_of, truth
 
 import explorer as ex
-from explorer.errors import BadValue, ExplorerError
+from explorer.errors import BadValue, ExplorerError, LessonWarning
 from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
 from explorer.study import scheme_comparison as comparing
@@ -123,3 +126,52 @@ def test_why_a_run_is_left_out(monkeypatch):
     assert comparing._run("s", "refused", {}) == "no."
     assert comparing._run("s", "stops", {}) == "it stops"
     assert comparing._run("s", "good", {}).status.ok
+
+
+def compared(monkeypatch, runs, **given):
+    """Return a comparison of schemes whose runs are given, and what is asked."""
+    told = {}
+
+    def truth_of(system, reference, first, asked):
+        told.update(reference=reference, first=first, asked=asked)
+        warnings.warn("a lesson", LessonWarning, stacklevel=1)
+        return "from there", truth, "best"
+
+    study = inspect.unwrap(ex.study.compare_schemes)
+    put(monkeypatch, study, _named=lambda system, schemes, h: told.update(named=(schemes, h)) or runs,
+        _truth=truth_of, _run=lambda system, one, asked: one, _error=lambda run, truth: run.error)  # fmt: skip
+    system = ex.models.bouncing_ball()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return study(system, "schemes", **given), told, system
+
+
+def test_runs_are_compared_and_refusals_kept(monkeypatch):
+    one, two = space(error=0.5), space(error=0.25)
+    found, told, system = compared(monkeypatch, {"a": one, "b": "it stops", "c": two})
+    assert [(run.name, run.solution, run.error) for run in found.runs] == [
+        ("a", one, 0.5),
+        ("c", two, 0.25),
+    ]
+    assert found.refused == {"b": "it stops"}
+    assert told["named"] == ("schemes", None)
+    assert (told["reference"], told["first"]) == (None, one)
+    assert told["asked"] == {"t_end": system.t_end, "throw": False, "rho": {}}
+    _, told, _ = compared(monkeypatch, {"a": one}, h=0.5, t_end=3, q0=1.0, x0=0.0, rho={"e": 1}, g=2, reference="r")  # fmt: skip
+    assert told["asked"] == {
+        "t_end": 3,
+        "throw": False,
+        "rho": {"e": 1, "g": 2},
+        "q0": 1.0,
+        "x0": 0.0,
+    }
+    assert (told["named"], told["reference"]) == (("schemes", 0.5), "r")
+
+
+def test_where_nothing_runs_nothing_is_compared(monkeypatch):
+    with pytest.raises(BadValue, match=r"Every run of 'bouncing ball' failed\. it stops"):
+        compared(monkeypatch, {"a": "it stops", "b": "no"})
+    with pytest.raises(BadValue, match="t_end"):
+        compared(monkeypatch, {"a": space(error=1.0)}, t_end=0.0)
+    with pytest.raises(BadValue, match="is a map, which Iteration alone runs"):
+        ex.study.compare_schemes(ex.models.tent_map())
