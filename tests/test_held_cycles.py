@@ -125,9 +125,9 @@ def test_a_driven_block_that_sticks_and_slides_is_found_at_any_phase(phase):
         )
 
 
-def as_single_cycles(branch, system, **given):
+def as_single_cycles(branch, system, last=-1, **given):
     """Compare points of a branch with cycles that are sought alone."""
-    for k in (0, len(branch) // 2, len(branch) - 1):
+    for k in (0, len(branch) // 2, len(branch) + last):
         one = limit_cycle(
             system, guess=branch.x[k], **{branch.parameter: branch.values[k]}, **given
         )
@@ -188,7 +188,9 @@ def test_a_branch_goes_on_where_a_block_begins_to_stick_at_the_end_of_the_period
     )
     assert len(set(branch.piece)) == 2
     assert branch.values[-1] == pytest.approx(0.2 * 9.81, abs=1e-2)
-    as_single_cycles(branch, system, period=period)
+    # nearer to its end it slips by less than what a run tells from sticking all the time
+    left = np.abs(branch.values - branch.values[-1]) > 1e-3
+    as_single_cycles(branch, system, last=np.flatnonzero(left)[-1] - len(left), period=period)
 
 
 def chattering(phase):

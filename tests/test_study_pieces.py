@@ -427,7 +427,7 @@ def test_zero_counts_as_positive_where_a_branch_is_tested(monkeypatch, signs, sl
     monkeypatch.setattr(trace, "_bordered", lambda node: float(node.sign))
     put(monkeypatch, trace._tested, located=lambda problem, a, b, test, tol: asked.append((test(a), test(b))) or (b, 0.0))  # fmt: skip
     problem = space(scale=np.ones(3), genuine=lambda kind, node: True)
-    a, b = (space(sign=s, tangent=np.array([0.25, 0.5, slope]), w=np.array([k, 0.0, 0.0]), at=space(tests={}, jacobian=np.ones((2, 3)), margins={}))
+    a, b = (space(sign=s, tangent=np.array([0.25, 0.5, slope]), w=np.array([k, 0.0, 0.0]), at=space(tests={}, jacobian=np.eye(2, 3), margins={}))
             for k, (s, slope) in enumerate(zip(signs, slopes, strict=True)))  # fmt: skip
     found = trace._tested(problem, a, b, space(tol=1e-9))
     assert [one.kind for one in found] == kinds
