@@ -261,7 +261,9 @@ def test_the_delassus_matrix_is_formed_and_nothing_of_the_last_is_kept(monkeypat
     G = SimpleNamespace(
         ptr=np.arange(rows + 1) * n, col=np.tile(np.arange(n), rows), val=dense.ravel()
     )
-    compliance = SimpleNamespace(diagonal=soft, ptr=None, col=np.zeros(0, int), val=None)
+    compliance = SimpleNamespace(
+        diagonal=soft, ptr=np.zeros(4, int), col=np.zeros(0, int), val=None
+    )
     for name in ("form_all", "form_active"):
         for solver in ("solve_factored", "solve_step"):
             monkeypatch.setitem(vars(forming)[name].__globals__, solver,

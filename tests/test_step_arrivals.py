@@ -54,8 +54,8 @@ def test_an_error_near_the_limit_of_stability_falls_with_the_length_of_the_step(
     monkeypatch, before
 ):
     """By half of that at most; lengths are compared, not multiplied."""
-    *_, run = judge(monkeypatch, 1e-6)
-    assert (run.error, run.length) == (1e-6, 0.5)
+    *_, run = judge(monkeypatch, 1e-9)
+    assert (run.error, run.length) == (1e-9, 0.5)
     run.wary, run.error, run.length = 1, 1e-3, before
     making.control(space(sizes=space(n_x=1)), None, space(exponent=-0.2, code=RADAU, stages=3, stiff=0.0), space(columns=0, t_end=4.0),
                    space(run=[run], step=space(new=None), y=None), 0.5)  # fmt: skip

@@ -19,7 +19,6 @@ from explorer.kernels.event_driven.records import (
     PROJECTED,
 )
 
-making = plain("event_driven.make_step")
 marching = plain("event_driven.march")
 manifold = plain("event_driven.manifold")
 starting = plain("event_driven.initial_state")

@@ -69,7 +69,7 @@ def branch(problem: Problem, automaton: Automaton, guard: int, picks: Integers) 
     if held > 1:
         state[0].moments += 1
         return picked if picked >= 0 else first
-    return first if first >= 0 else chosen
+    return chosen
 
 
 @kernel(inner=True)
