@@ -251,6 +251,8 @@ def solve(
         for i in range(n):
             r[i] = (1.0 - am) * K[END, n + i] + am * K[START, n + i] - share * K[SLOPE, n + i]
             r[i] -= past * K[FIRST, n + i]
+            if not abs(r[i]) < np.inf:  # max() would swallow a NaN
+                return SUCCESS, False
             residual = max(residual, abs(r[i]))
             largest = max(largest, abs(K[END, n + i]), abs(K[START, n + i]))
         if weights.beta == 0.0 and trial < 2:  # explicit, unless a force depends on a velocity
@@ -265,9 +267,9 @@ def solve(
         change = 0.0
         for i in range(n):
             K[END, n + i] += r[i]
+            if not abs(r[i]) < np.inf:
+                return SUCCESS, False
             change = max(change, abs(r[i]))
-        if not np.isfinite(change):
-            return SUCCESS, False
         rate = change / before if factored and before > 0.0 else 1.0
         # what is left is about rate * change, or nothing but rounding
         if rate * change <= 1e-15 * largest or (
