@@ -115,13 +115,15 @@ def test_the_first_point_has_the_value_of_the_parameter_that_is_given(monkeypatc
     put(monkeypatch, inner["_start"], correct=correct, clock_of=lambda system: clock)
     own = {"evaluate": lambda self, u, full: space(size=0.125) if not full else None, "kind": kind}
     base = equilibria.Equilibria if kind == "rest" else object
-    problem = bare(type("Own", (base,), own), scale=np.array([2.0, 4.0]), system=space(name="m"))
-    given = problem, np.array([3.0, 8.0]), space(tol=1e-7)
+    problem = bare(
+        type("Own", (base,), own), scale=np.array([2.0, 5.0, 4.0]), system=space(name="m")
+    )
+    given = problem, np.array([3.0, 10.0, 8.0]), space(tol=1e-7)
     if found:
         assert inner["_start"](*given) == "node"
         ((own_problem, w, plane, tol), more) = asked[0]
         assert own_problem is problem
-        assert (w.tolist(), plane.tolist(), tol, more) == ([1.5, 2.0], [0.0, 1.0], 1e-7, {"most": 20})  # fmt: skip
+        assert (w.tolist(), plane.tolist(), tol, more) == ([1.5, 2.0, 2.0], [0.0, 0.0, 1.0], 1e-7, {"most": 20})  # fmt: skip
     elif clock and kind == "rest":
         with pytest.raises(NotApplicable, match=r"'m' has a clock, .* section='ramp'"):
             inner["_start"](*given)

@@ -133,7 +133,7 @@ def test_a_whole_evaluation_has_tests_and_margins(monkeypatch, autonomous):
     n, rng = 2, np.random.default_rng(4)
     x, end, rate, along, anchor = rng.normal(size=(5, n))
     S = rng.normal(size=(n + 1, n + 1))
-    run = space(march=space(end=lambda: (None, end, None, S), steps=space(y=rng.normal(size=(3, n)))), rates=[None, np.append(rate, 9.0)])  # fmt: skip
+    run = space(march=space(end=lambda: (None, end, None, S), steps=space(y=rng.normal(size=(3, n)))), rates=[None, None, np.append(rate, 9.0)])  # fmt: skip
     held = space(along=lambda rho, x, place: (np.eye(n), np.zeros(n)))
     put(monkeypatch, Cycles.evaluate, events_of=lambda run: [], shorter=lambda *given: (), tests=lambda mu: ("tests", mu),
         margins=lambda *given: given, multipliers_of=lambda M, kept, alone: f"mu {kept} {alone}")  # fmt: skip

@@ -140,8 +140,10 @@ def test_along_an_autonomous_cycle_nothing_grows(monkeypatch, repeats, event, S,
 def test_directions_are_carried_to_the_end_of_a_run(monkeypatch, ok, last, several, mode, hybrid, there):  # fmt: skip
     """In the mode in which it begins, if the system has several; the mode of its end is told then."""
     said = []
-    S, x = np.arange(18.0).reshape(2, 3, 3), np.array([[1.0, 2.0], [3.0, 4.0]])
-    run = space(status=space(ok=ok), t=np.array([0.0, last]), S=S, x=x, mode=np.array([0, 2]))
+    S, x = np.arange(27.0).reshape(3, 3, 3), np.array([[1.0, 2.0], [9.0, 9.0], [3.0, 4.0]])
+    run = space(
+        status=space(ok=ok), t=np.array([0.0, 1.5, last]), S=S, x=x, mode=np.array([0, 7, 2])
+    )
     scheme = type("Own", (ex.EventDriven,), {"compile": lambda self, system: "compiled", "run": lambda self, *given, **more: said.append((given, more)) or run})()  # fmt: skip
     modes = [space(name="a"), space(name="b")] if several else [space(name="a")]
     system = bare(type("Own", (ex.HybridSystem if hybrid else ex.StepSystem,), {}), modes=modes)
@@ -161,5 +163,5 @@ def test_directions_are_carried_to_the_end_of_a_run(monkeypatch, ok, last, sever
         assert found.shape == seeds.shape
         assert (end.tolist(), after) == ([5.0, 6.0], mode)
         return
-    assert found.tolist() == S[1, :2].tolist()
+    assert found.tolist() == S[2, :2].tolist()
     assert (end.tolist(), after) == ([3.0, 4.0], 2 if several else mode)

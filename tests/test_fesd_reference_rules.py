@@ -25,9 +25,12 @@ from explorer.study.fesd_reference import (  # fmt: skip
 )
 
 function = inspect.unwrap(fesd_reference)
-A = np.array([[0.3, -0.1], [0.6, 0.4]])
-B, C = np.array([0.55, 0.35]), np.array([0.2, 0.9])  # the end is no stage
-AT, WHERE = np.array([[0.25, 0.1], [0.7, 0.5]]), np.array([0.4, 1.1])
+A = np.array([[0.3, -0.1, 0.05], [0.6, 0.4, -0.2], [0.1, 0.2, 0.3]])
+B, C = np.array([0.55, 0.25, 0.1]), np.array([0.2, 0.6, 0.9])  # the end is no stage
+AT, WHERE = (
+    np.array([[0.25, 0.1, 0.2], [0.7, 0.5, -0.1], [0.2, 0.4, 0.6]]),
+    np.array([0.4, 0.7, 1.1]),
+)
 X0, T0, SPAN = np.array([0.2, -0.3]), 0.13, 0.2
 
 
@@ -47,7 +50,7 @@ class March:
     """A march over an interval whose functions are Python's."""
 
     compiled = space(n_x=2, n_c=1, flow=flow, switching=surface)
-    method = space(stages=2, A=A, b=B, c=C, at=AT, where=WHERE)
+    method = space(stages=3, A=A, b=B, c=C, at=AT, where=WHERE)
 
     def along(self, function, t, x, a, begin):
         assert begin.tolist() == [T0] * len(t)
@@ -76,14 +79,14 @@ def by_hand(one, sigma):
     ends = [max(-surface(T0, X0, None)[0], 0.0), max(surface(T0, X0, None)[0], 0.0)]
     for e, step in enumerate(h):
         k = np.array(K[e])
-        for j in range(2):
+        for j in range(3):
             f = flow(t + C[j] * step, x + step * A[j] @ k, alpha[e][j])[:2]
             slopes += [*(_HEAVY * (f - k[j]))]
             c = surface(t + WHERE[j] * step, x + step * AT[j] @ k, None)[0]
             balance.append(_HEAVY * (c - lam_p[e][j][0] + lam_n[e][j][0]) / one.scale[0])
         for side, (lam, end) in enumerate(zip((lam_n, lam_p), ends, strict=True)):
-            for a in (end, lam[e][0][0], lam[e][1][0]):
-                for j in range(2):
+            for a in (end, *(row[0] for row in lam[e])):
+                for j in range(3):
                     b = alpha[e][j][0] if side == 0 else 1 - alpha[e][j][0]
                     a_ = a / one.scale[0]
                     pairs[side].append(a_ + b - np.sqrt(a_**2 + b**2 + 2 * sigma**2))
@@ -142,7 +145,9 @@ def test_states_between_elements_are_sums_of_their_steps():
     x, shares, lengths = one.parts()
     assert x[0].tolist() == X0.tolist()
     for e in range(3):
-        assert x[e + 1] == pytest.approx(x[e] + h[e] * (B[0] * K[e, 0] + B[1] * K[e, 1]))
+        assert x[e + 1] == pytest.approx(
+            x[e] + h[e] * sum(b * k for b, k in zip(B, K[e], strict=True))
+        )
     np.testing.assert_array_equal(shares, alpha)
     np.testing.assert_array_equal(lengths, h)
 

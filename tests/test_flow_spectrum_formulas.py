@@ -12,7 +12,7 @@ from plain import put, space
 from test_study_branches import bare
 
 import explorer as ex
-from explorer.errors import BadValue, NotApplicable
+from explorer.errors import BadValue, NotApplicable, StepFailed
 from explorer.study import exponents, flow_spectrum
 
 COVERS = ("study/exponents.py",)
@@ -89,7 +89,7 @@ def test_few_intervals_are_no_batches(monkeypatch, given, why):
 def test_a_march_leaves_a_surface_where_it_has_time(monkeypatch, x0, again, on, x, why):
     """By a run over one interval, unless a start is given."""
     ran = []
-    run = space(x=np.array([[3.0, 4.0], [7.0, 8.0]]))
+    run = space(x=np.array([[3.0, 4.0], [5.0, 6.0], [7.0, 8.0]]))
     scheme = space(compile=lambda system: space(start=lambda values: ([1, 2], 0)), run=lambda *given, x0: ran.append((given[1:], x0.tolist())) or run)  # fmt: skip
     put(monkeypatch, flow_spectrum._March.__init__, on_surface=lambda system, values, x: on)
     make = lambda: flow_spectrum._March("system", scheme, [9.0], 0.5, x0, again)  # noqa: E731
@@ -104,6 +104,28 @@ def test_a_march_leaves_a_surface_where_it_has_time(monkeypatch, x0, again, on, 
     assert (one.again, one.done, one.mode, one.length) == (again, 0, None, 0.5)
     assert one.unit.tolist() == [1.0, 1.0]
     assert one.frame.T @ one.frame == pytest.approx(np.eye(2))
+
+
+@for_each("hybrid", [True, False])
+@for_each("mode", [None, "b"])
+def test_an_interval_ends_in_the_last_row_of_its_run(monkeypatch, hybrid, mode):
+    """There are the state and the mode from which the next one goes on, and the derivatives."""
+    S = np.array([np.full((3, 2), np.nan), np.full((3, 2), np.nan), [[2.0, 0.0], [0.0, 0.5], [9.0, 9.0]]])  # fmt: skip
+    run = space(status=space(ok=True, message=""), t=np.array([0.0, 9.0, 2.0]), S=S, x=np.array([[0.0, 0], [9, 9], [3, 4]]), mode=np.array([2, 0, 1]), located=[])  # fmt: skip
+    put(monkeypatch, flow_spectrum._March.go, directions_at_end=lambda run: None, least_free=lambda run: 1, begun_in=lambda compiled, system, name: f"{compiled} in {name}")  # fmt: skip
+    kind = type("Own", (ex.HybridSystem if hybrid else ex.MechanicalSystem,), {})
+    system = bare(kind, name="m", modes=[space(name="a"), space(name="b"), space(name="c")])
+    asked = []
+    own = {"_run": lambda self, compiled, at: asked.append((compiled, at)) or run, "_stretched": lambda self, S, least, free: (S.tolist(), least, free)}  # fmt: skip
+    one = bare(type("Own", (flow_spectrum._March,), own), x=np.zeros(2), compiled="flow", frame=np.eye(2), mode=mode, system=system, done=3, length=2.0, unit=np.ones(2), again=9,
+               events=Counter())  # fmt: skip
+    assert one.go() == ([[2.0, 0.0], [0.0, 0.5]], flow_spectrum._ZERO, 1)
+    assert asked == [("flow in b" if hybrid and mode else "flow", 6.0)]
+    assert (one.x.tolist(), one.done) == ([3.0, 4.0], 4)
+    assert one.mode == ("b" if hybrid else mode)
+    run.t[-1], one.done = 2.0 * (1 - 1e-8), 3
+    with pytest.raises(StepFailed, match="does not go on at t = 8"):
+        one.go()
 
 
 @for_each("n", [1, 2, 5])

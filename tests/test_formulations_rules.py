@@ -19,7 +19,7 @@ function = inspect.unwrap(ex.study.formulations)
 def ran(monkeypatch, scheme=None, **given):
     """Return what is found, and the runs in the order in which they are made."""
     runs, reference = [], []
-    right = space(q=np.array([[9.0, 9.0], [1.0, 2.0]]), v=np.array([[9.0, 9.0], [3.0, 4.0]]))
+    right = space(q=np.array([[9.0, 9.0], [8.0, 8.0], [1.0, 2.0]]), v=np.array([[9.0, 9.0], [8.0, 8.0], [3.0, 4.0]]))  # fmt: skip
 
     def timed(name, system, scheme, asked, end, again):
         runs.append((name, scheme, dict(asked), end.tolist(), again))
@@ -88,7 +88,7 @@ def test_a_run_that_fails_is_told(monkeypatch):
 @for_each("counts", [True, False])
 def test_a_formulation_drifts_by_its_largest_violations(monkeypatch, counts):
     """Of positions and of speeds; the error is that of the worst state beside 1 + its size."""
-    runs = iter([space(q=np.array([[9.0, 9], [1.0, -3]]), v=np.array([[9.0, 9], [4.0, 0.5]]), seconds=s, march=space(counts=[5, 6, 7]), has=lambda name: counts and name == "march") for s in (3.0, 2.0)])  # fmt: skip
+    runs = iter([space(q=np.array([[9.0, 9], [8, 8], [1.0, -3]]), v=np.array([[9.0, 9], [8, 8], [4.0, 0.5]]), seconds=s, march=space(counts=[5, 6, 7]), has=lambda name: counts and name == "march") for s in (3.0, 2.0)])  # fmt: skip
     put(monkeypatch, _timed, _ran=lambda *given: next(runs), constraint_drifts=lambda run: (np.array([[0.1, -0.4]]), np.array([[0.3, np.nan], [-0.2, 0.1]])))  # fmt: skip
     found = _timed("A", None, None, {}, np.array([1.0, -1.0, 9.0, 0.5]), 2)
     assert (found.phi, found.phi_dot, found.seconds, found.calls) == (0.4, 0.3, 2.0, 7 * counts)

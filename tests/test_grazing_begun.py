@@ -92,7 +92,7 @@ def outside(monkeypatch, cycles, *, autonomous=False, x=(6.0, 20.0), reaches=(Tr
 
     def approach(given, nodes, key, tol):
         asked.append(([node.k for node in nodes], key, tol))
-        return ("w", ["first", "last"], 1e-6) if reaches[len(asked) - 1] else None
+        return ("w", ["first", "middle", "last"], 1e-6) if reaches[len(asked) - 1] else None
 
     put(monkeypatch, from_outside, correct=correct, approach=approach)
     found = from_outside(problem, space(options=space(tol=1e-9), parameter="p"), point)

@@ -20,7 +20,7 @@ function = inspect.unwrap(ex.study.bifurcation_curve)
 
 
 def node(w, size=0.5, test=0.25):
-    return space(w=np.array(w, float), at=space(size=size, G=np.array([9.0, test])))
+    return space(w=np.array(w, float), at=space(size=size, G=np.array([9.0, 8.0, test])))
 
 
 def branch_of(*kinds):
