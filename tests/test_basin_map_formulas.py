@@ -14,6 +14,7 @@ from explorer.errors import BadValue
 from explorer.status import ESCAPED
 from explorer.study import basins as asked_for
 from explorer.study.basin_map import ESCAPES, FAILED, REFUSED, UNDECIDED, UNTOLD, Basins
+from explorer.study.basins import _families, _gap, _parameter_sets, _resolved
 from explorer.study.over import Axis
 from explorer.study.search_attractors import Attractor
 from explorer.study.starts import Starts
@@ -21,7 +22,6 @@ from explorer.study.starts import Starts
 COVERS = ("study/attractors.py", "study/basins.py")
 
 asked_for = inspect.unwrap(asked_for)
-inner = asked_for.__globals__
 
 
 def flow():
@@ -181,18 +181,18 @@ def test_sets_of_parameters_run_over_all_their_axes():
     """The last one fastest; names of one axis vary together."""
     system = space(parameters={"a": 0, "b": 0, "c": 0, "d": 0})
     axes = (axis(("c",), [7, 8]), axis(("d", "a"), [[1, 2], [3, 4], [5, 6]]))
-    found = inner["_parameter_sets"](space(system=system, parameters=axes), (0.0, 9.0, 0.0, 0.0))
+    found = _parameter_sets(space(system=system, parameters=axes), (0.0, 9.0, 0.0, 0.0))
     assert found == [(a, 9.0, c, d) for c in (7.0, 8.0) for d, a in ((1.0, 2.0), (3.0, 4.0), (5.0, 6.0))]  # fmt: skip
-    assert inner["_parameter_sets"](space(system=system, parameters=()), (1.0,)) == [(1.0,)]
+    assert _parameter_sets(space(system=system, parameters=()), (1.0,)) == [(1.0,)]
 
 
 def test_two_attractors_are_as_far_apart_as_their_farthest_points():
     """In parts of the scale, each from the other one."""
     one, few = attractor([0, 0], [3, 16]), attractor([0, 0])
     for pair in ((one, few), (few, one)):
-        assert inner["_gap"](*pair, np.array([1.0, 4.0])) == pytest.approx(5.0)
-    assert inner["_gap"](one, one, np.ones(2)) == 0.0
-    assert inner["_gap"](attractor([1, 8]), attractor([3, 8]), np.array([2.0, 4.0])) == 1.0
+        assert _gap(*pair, np.array([1.0, 4.0])) == pytest.approx(5.0)
+    assert _gap(one, one, np.ones(2)) == 0.0
+    assert _gap(attractor([1, 8]), attractor([3, 8]), np.array([2.0, 4.0])) == 1.0
 
 
 @for_each(("groups", "numbers", "families"), [
@@ -208,7 +208,7 @@ def test_two_attractors_are_as_far_apart_as_their_farthest_points():
 def test_an_attractor_keeps_its_number_where_it_moves_little(groups, numbers, families):
     """By twenty times `near`, here 0.2 in parts of the scale."""
     made = [[attractor([4 * x]) for x in group] for group in groups]
-    found, sets = inner["_families"](made, np.array([4.0]), space(near=0.01))
+    found, sets = _families(made, np.array([4.0]), space(near=0.01))
     assert found == numbers
     assert [[a.points[0, 0] / 4 for a in family] for family in sets] == [pytest.approx(f) for f in families]  # fmt: skip
 
@@ -221,8 +221,8 @@ def test_each_search_is_resolved_on_its_own(monkeypatch):
         def begin(self):
             self.begun += 1
 
-    put(monkeypatch, inner["_resolved"], Resolve=Resolve, refined=lambda one, shape, refine: ((one.told, one.begun, shape, refine), f"made {one.told[0]}"))  # fmt: skip
-    labels, times, made = inner["_resolved"](["a", "b"], (3, 4), 2, "stop", "progress")
+    put(monkeypatch, _resolved, Resolve=Resolve, refined=lambda one, shape, refine: ((one.told, one.begun, shape, refine), f"made {one.told[0]}"))  # fmt: skip
+    labels, times, made = _resolved(["a", "b"], (3, 4), 2, "stop", "progress")
     assert labels == [((s, "stop", "progress"), 1, (3, 4), 2) for s in "ab"]
     assert (times, made) == (["t a", "t b"], ["made a", "made b"])
 

@@ -13,10 +13,17 @@ from test_study_branches import bare
 import explorer as ex
 from explorer.errors import BadValue, NotApplicable, StepFailed
 from explorer.study import equilibria
+from explorer.study.continuation import (
+    _cycle,
+    _equilibrium,
+    _map_cycle,
+    _model_start,
+    _start,
+    _traced,
+)
 from explorer.study.trace import CLOSED, STOPPED
 
 asked_for = inspect.unwrap(ex.study.continuation)
-inner = asked_for.__globals__
 
 
 # ---------------------------------------------------------------- options
@@ -83,10 +90,10 @@ def test_a_branch_is_followed_down_first_and_then_up_from_its_start(monkeypatch,
         said.append(("trace", node.tangent.tolist(), node.w, node.at, options))
         return space(reason=CLOSED if closed else STOPPED, k=len(said))
 
-    put(monkeypatch, inner["_traced"], _start=lambda *given: start if given == (problem, "first", "options") else None,
+    put(monkeypatch, _traced, _start=lambda *given: start if given == (problem, "first", "options") else None,
         trace=trace, assembled=lambda problem, back, forth, options, section: (back and back.k, forth.k, options, section))  # fmt: skip
     problem = space(restart=lambda: said.append("restart"))
-    back, forth, *rest = inner["_traced"](problem, "first", "options", direction, "section")
+    back, forth, *rest = _traced(problem, "first", "options", direction, "section")
     assert rest == ["options", "section"]
     down, up = (("trace", [s * 0.6, s * 0.8], "w", "at", "options") for s in (-1, 1))
     if direction == "up":
@@ -112,7 +119,7 @@ def test_the_first_point_has_the_value_of_the_parameter_that_is_given(monkeypatc
         asked.append((given, more))
         return ("node", 3) if found else None
 
-    put(monkeypatch, inner["_start"], correct=correct, clock_of=lambda system: clock)
+    put(monkeypatch, _start, correct=correct, clock_of=lambda system: clock)
     own = {"evaluate": lambda self, u, full: space(size=0.125) if not full else None, "kind": kind}
     base = equilibria.Equilibria if kind == "rest" else object
     problem = bare(
@@ -120,16 +127,16 @@ def test_the_first_point_has_the_value_of_the_parameter_that_is_given(monkeypatc
     )
     given = problem, np.array([3.0, 10.0, 8.0]), space(tol=1e-7)
     if found:
-        assert inner["_start"](*given) == "node"
+        assert _start(*given) == "node"
         ((own_problem, w, plane, tol), more) = asked[0]
         assert own_problem is problem
         assert (w.tolist(), plane.tolist(), tol, more) == ([1.5, 2.0, 2.0], [0.0, 0.0, 1.0], 1e-7, {"most": 20})  # fmt: skip
     elif clock and kind == "rest":
         with pytest.raises(NotApplicable, match=r"'m' has a clock, .* section='ramp'"):
-            inner["_start"](*given)
+            _start(*given)
     else:
         with pytest.raises(StepFailed, match=f"no {kind} of 'm' .* residual is 0.125"):
-            inner["_start"](*given)
+            _start(*given)
 
 
 # ---------------------------------------------------------------- equilibria and maps
@@ -140,16 +147,16 @@ def test_the_first_point_has_the_value_of_the_parameter_that_is_given(monkeypatc
     ([1.0, 2.0], None, r"needs 3 numbers \(x, y, z\), but 2 are given"), ([1.0] * 4, None, "but 4 are given"),
 ])  # fmt: skip
 def test_equilibria_begin_near_a_guess_or_the_start_of_the_model(monkeypatch, guess, x, why):
-    function, made = inner["_equilibrium"], []
+    made = []
     problem = space(first=lambda x: ("first", x.tolist()))
-    put(monkeypatch, function, formulas_of=lambda system: made.append(system), _model_start=lambda system, values: [1, 2, 3] if values == "values" else None,
+    put(monkeypatch, _equilibrium, formulas_of=lambda system: made.append(system), _model_start=lambda system, values: [1, 2, 3] if values == "values" else None,
         Equilibria=lambda system, parameter, values, x, span: made.append((parameter, values, x.tolist(), span)) or problem)  # fmt: skip
     system = space(_state_names=lambda: ["x", "y", "z"])
     if why:
         with pytest.raises(BadValue, match=why):
-            function(system, "p", "values", guess, 4.0)
+            _equilibrium(system, "p", "values", guess, 4.0)
         return
-    assert function(system, "p", "values", guess, 4.0) == (problem, ("first", x))
+    assert _equilibrium(system, "p", "values", guess, 4.0) == (problem, ("first", x))
     assert made == [system, ("p", "values", x, 4.0)]
 
 
@@ -157,7 +164,7 @@ def test_the_start_of_a_model_is_that_at_the_parameters():
     system = ex.HybridSystem("m", x="x y", params={"a": 2.0})
     system.mode("only", flow=["-x", "a"])
     system.start(x=["a + 1", "3*a"], t_end=1)
-    found = inner["_model_start"](system, np.array([5.0]))
+    found = _model_start(system, np.array([5.0]))
     assert found.tolist() == [6.0, 15.0]
 
 
@@ -166,15 +173,15 @@ def test_the_start_of_a_model_is_that_at_the_parameters():
     (None, None, 1.5, "count = 1.5 must"),
 ])  # fmt: skip
 def test_a_cycle_of_a_map_has_a_whole_number_of_iterates(monkeypatch, section, period, count, why):
-    function, made = inner["_map_cycle"], []
-    put(monkeypatch, function, first_orbit=lambda *given: made.append(given) or "points",
+    made = []
+    put(monkeypatch, _map_cycle, first_orbit=lambda *given: made.append(given) or "points",
         MapCycles=lambda *given: made.append(given) or space(first=lambda: "first"))  # fmt: skip
     given = space(name="m"), "p", section, period, count, "guess", "values", 4.0
     if why:
         with pytest.raises(BadValue, match=why):
-            function(*given)
+            _map_cycle(*given)
         return
-    assert function(*given)[1] == "first"
+    assert _map_cycle(*given)[1] == "first"
     system = given[0]
     assert made == [(system, "values", "guess", count), (system, "p", "values", "points", 4.0)]
     assert isinstance(made[0][3], int)
@@ -189,7 +196,7 @@ def test_a_cycle_of_a_map_has_a_whole_number_of_iterates(monkeypatch, section, p
 @for_each("off", [True, False])
 def test_a_cycle_begins_at_its_event_and_then_in_the_middle_of_its_longest_piece(monkeypatch, steps, period, mode, off):  # fmt: skip
     """Of a switched system it is the one that a run settles on; a forced one begins at t = 0."""
-    function, made = inner["_cycle"], []
+    made = []
     kind = type("Own", (ex.StepSystem if steps else ex.HybridSystem,), {})
     system = bare(kind, name="m", parameters=("p", "q"))
     scheme = ex.EventDriven()
@@ -200,16 +207,16 @@ def test_a_cycle_begins_at_its_event_and_then_in_the_middle_of_its_longest_piece
         middle=lambda run, mode: (("middle", run, mode), None),
         begin=lambda shot: made.append(("begin", shot)), off_surfaces=lambda shot: off, first=lambda shot: ("first", shot),
     )  # fmt: skip
-    put(monkeypatch, function, choose=lambda system, one: one,
+    put(monkeypatch, _cycle, choose=lambda system, one: one,
         ReturnMap=lambda *given, **more: made.append(("map", *given[2:], more)) or "map", settled=lambda P, guess: ("x", 2.0) if (P, guess) == ("map", "guess") else None,
         limit_cycle=lambda *given, **more: made.append(("cycle", *given[2:], more)) or cycle,
         Cycles=lambda *given, **more: made.append(("problem", *given[2:], more)) or problem)  # fmt: skip
     given = system, scheme, "q", "s", period, 2, "guess", np.array([5.0, 6.0]), 4.0
     if not off:
         with pytest.raises(NotApplicable, match="'m' begins on a slide"):
-            function(*given)
+            _cycle(*given)
         return
-    found, (_, first) = function(*given)
+    found, (_, first) = _cycle(*given)
     assert found is problem
     rho = {"p": 5.0, "q": 6.0}
     settles = steps and period is None
@@ -230,11 +237,11 @@ def test_a_cycle_begins_at_its_event_and_then_in_the_middle_of_its_longest_piece
 
 
 def test_a_cycle_needs_a_scheme_that_locates_events(monkeypatch):
-    put(monkeypatch, inner["_cycle"], choose=lambda system, one: "none" if one == "given" else one)
+    put(monkeypatch, _cycle, choose=lambda system, one: "none" if one == "given" else one)
     with pytest.raises(NotApplicable, match="str does not locate events"):
-        inner["_cycle"](None, "given", "p", "s", None, 1, None, np.zeros(0), 1.0)
+        _cycle(None, "given", "p", "s", None, 1, None, np.zeros(0), 1.0)
     chosen = []
-    put(monkeypatch, inner["_cycle"], choose=lambda system, one: chosen.append(one))
+    put(monkeypatch, _cycle, choose=lambda system, one: chosen.append(one))
     with pytest.raises(NotApplicable):
-        inner["_cycle"](None, None, "p", "s", None, 1, None, np.zeros(0), 1.0)
+        _cycle(None, None, "p", "s", None, 1, None, np.zeros(0), 1.0)
     assert (chosen[0].rtol, chosen[0].atol) == (1e-11, 1e-12)

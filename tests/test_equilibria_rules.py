@@ -122,6 +122,7 @@ def test_of_a_mechanical_system_the_velocities_are_zero():
     assert one.state(np.array([7.0, 0.5, 1.0])).tolist() == [7.0, 0.0]
     at = one.evaluate(np.array([1.0, 0.0, 3.0]), full=False)
     assert at.G.tolist() == [0.0, 0.0]
+    assert at.data.across.shape == (0,)
     for s in at.data.multipliers:
         assert 3 * s**2 + 2 * s + 3 == pytest.approx(0.0, abs=1e-12)
     assert (at.data.multipliers * at.data.multipliers[::-1]).real == pytest.approx([1.0, 1.0])

@@ -13,7 +13,7 @@ from plain import put, space
 from test_study_branches import bare
 
 import explorer as ex
-from explorer.errors import BadValue
+from explorer.errors import BadValue, NotApplicable
 from explorer.runs.members import Asked, Members, Observed
 from explorer.study import columns, forcing, map_cycles, parts, swept
 from explorer.study import question as asking
@@ -139,6 +139,13 @@ def test_without_a_cycle_that_just_misses_there_is_no_form(monkeypatch, jump, fr
     """On both sides the guard is met or gets no nearer; or the cycles of that side are far away."""
     with pytest.raises(BadValue, match=r"Beside p = 2\.5 no cycle is found that just misses 'g'"):
         grazed(monkeypatch, 1, jump=jump, free=free)
+
+
+def test_a_parameter_that_does_not_move_the_touch_has_no_form(monkeypatch):
+    """Here b x'(p) + a = 0; with b = 2 and a = 0 the depth is p."""
+    with pytest.raises(NotApplicable, match="p does not change the depth of the touch"):
+        grazed(monkeypatch, 1, a=1.0, b=-2.0)
+    assert grazed(monkeypatch, 1, a=0.0, b=2.0)[2].depth_by_parameter == pytest.approx(1.0)
 
 
 # ---------------------------------------------------------------- runs that go on from others

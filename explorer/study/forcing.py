@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 _WAVES = (sp.sin, sp.cos, sp.tan)
-_LOOKED_AT = 31  # times of a period, each at another state
+_LOOKED_AT, _SEED = 31, 7  # times of a period, each at another state
 _ROUND_OFF = 1e-12
 _SAME = 1e-6  # of what a formula varies by: a period that was typed with seven digits will do
 
@@ -64,9 +64,10 @@ def check_period(system: System, period: float, values: Mapping[str, float]) -> 
     if natives is None:
         natives = system.made["driven"] = [*_driven(system)]
     rho = [values[k] for k in system.parameters]
+    random = np.random.default_rng(_SEED)
     t = period * (np.arange(_LOOKED_AT) + 0.1234567) / _LOOKED_AT
     for f, count in natives:
-        x = [np.sin((2.3 + k) * np.arange(_LOOKED_AT) + 1.0 + k) for k in range(count)]
+        x = random.standard_normal((count, _LOOKED_AT))
         with np.errstate(all="ignore"):
             now, then, still = (
                 np.broadcast_to(np.asarray(f(at, *rho, *x), float), t.shape)
