@@ -112,3 +112,11 @@ def test_a_part_of_added_points_is_shown_on_the_way():
     one = bare(Columns, asked=space(most=8, asking=lambda *given: None), stop=lambda: False, code=np.zeros(1), repeats=np.zeros(1, bool), found=np.ones(1), _more="more",
                _judge=lambda: None, _spread=lambda pool, some, each: iter([None]) if (pool, some, each) == ("pool", [0], "more") else None)  # fmt: skip
     assert [*one.extended("pool")] == [0.0, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75, 1.0]
+
+
+@for_each(("follow", "k", "place"), [("up", 1, 0), ("up", 8, 0), ("up", 9, None), ("down", 8, 9), ("down", 1, 9), ("down", 0, None), ("down", 9, None), ("up", 0, None), ("none", 1, None)])  # fmt: skip
+def test_a_column_is_followed_from_up_to_eight_columns_away(follow, k, place):
+    """Here the first one and the last one have ended somewhere."""
+    ends = ["first", *[None] * 8, "last"]
+    one = bare(Columns, asked=space(follow=follow), ends=ends)
+    assert one._neighbour(k) == (None if place is None else ends[place])

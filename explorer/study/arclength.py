@@ -205,8 +205,7 @@ def approach(
         return None
     added: list[Node] = []
     top = max(abs(n.at.margins[margin]) for n in nodes if margin in n.at.margins)
-    ratio, error, beside = 0.4, np.inf, False
-    end = path[-1].w
+    ratio = 0.4
     for _ in range(_MOST):
         last = path[-1].at.margins[margin]
         if not 0 < last < path[-2].at.margins[margin]:
