@@ -8,6 +8,7 @@ from loops import for_each
 from test_arclength import TOL, node_of
 
 from explorer.errors import BadValue
+from explorer.study import arclength
 from explorer.study.arclength import (
     Evaluation,
     _at,
@@ -60,6 +61,33 @@ def test_a_branch_ends_where_its_margin_does(limit):
     assert end * SCALE == pytest.approx([limit, 1 - 3 * limit, limit**2], abs=1e-7)
     assert error < 1e-9
     assert path[-1].at.margins["speed"] < 1e-5 * 0.5
+
+
+def test_each_point_is_sought_across_the_way_from_the_last_one(monkeypatch):
+    """As long as events are those of the last point; the end is confirmed from the last one, too."""
+    planes, asked, real = [], [], arclength.correct
+
+    def spy(problem, guess, plane, tol, **more):
+        planes.append((guess, plane))
+        return real(problem, guess, plane, tol, **more)
+
+    monkeypatch.setattr(arclength, "correct", spy)
+    monkeypatch.setattr(arclength, "_confirmed", lambda *given: asked.append(given) or True)
+    problem = Parabola(valid=lambda x: x > 4e-3, sequence=lambda x: ("a",) if x > 0.45 else ("b",))
+    nodes = [point(problem, x) for x in (0.6, 0.5, 0.4, 0.25)]
+    end, path, error = approach(problem, nodes, "speed", TOL)
+    assert {node.at.sequence for node in path} == {("b",)}
+    last = nodes[-1]
+    for guess, plane in planes:
+        away = guess - last.w
+        assert plane == pytest.approx(away / np.linalg.norm(away), abs=1e-12)
+        new = [node for node in path if node.w[0] < last.w[0] and abs((node.w - guess) @ plane) < 1e-12]  # fmt: skip
+        last = new[0] if new else last
+    ((_, at, before, margin, tol, small),) = asked
+    assert at is end
+    assert before is path[-1]
+    assert (margin, tol, small) == ("speed", TOL, pytest.approx(1e-5 * 0.6))
+    assert error < 1e-5
 
 
 @for_each("stops", [4e-3, 1e-3])

@@ -42,27 +42,27 @@ def special(kind, node, p, error=0.5, name=""):
 def test_a_branch_runs_from_the_last_point_down_to_the_last_one_up():
     """The start, which both directions have, is one point; pieces stay apart."""
     start = rest(3.0, -1, -2)
-    down = [start, rest(2.0, -3)], [rest(1.0, -1 + 2j, -1 - 2j, 5)]
+    down = [start, rest(2.0, -3)], [rest(1.0, -1 + 2j, -1 - 2j, 5)], [rest(0.0, -1)]
     up = [start, rest(4.0, 7)], [rest(5.0), rest(6.0, -1)]
     back = Traced([*map(list, down)], [special("fold", down[0][1], 2.25), special("Hopf", down[1][0], 1.5)], "down")  # fmt: skip
     forth = Traced([*map(list, up)], [special("boundary", up[0][1], 3.75, 0.25, "s")], "up")
     one = assembled(problem(), back, forth, "options", "section")
-    assert one.values.tolist() == [10.0, 20.0, 30.0, 40.0, 50.0, 60.0]
-    assert one.x.tolist() == [[2 * (p + 0.25), -4 * p] for p in (1, 2, 3, 4, 5, 6)]
-    assert one.piece.tolist() == [0, 1, 1, 1, 2, 2]
-    assert one.residual.tolist() == [p / 8 for p in (1, 2, 3, 4, 5, 6)]
-    assert one.sequences == tuple((("s", p),) for p in (1, 2, 3, 4, 5, 6))
-    assert one.stable.tolist() == [False, True, True, False, True, True]
+    assert one.values.tolist() == [0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0]
+    assert one.x.tolist() == [[2 * (p + 0.25), -4 * p] for p in range(7)]
+    assert one.piece.tolist() == [0, 1, 2, 2, 2, 3, 3]
+    assert one.residual.tolist() == [p / 8 for p in range(7)]
+    assert one.sequences == tuple((("s", p),) for p in range(7))
+    assert one.stable.tolist() == [True, False, True, True, False, True, True]
     assert np.isnan(one.period).all()
-    assert one.multipliers.shape == (6, 3)
-    np.testing.assert_array_equal(one.multipliers[0], [-1 + 2j, -1 - 2j, 5])
-    np.testing.assert_array_equal(one.multipliers[2, :2], [-1, -2])
-    assert np.isnan(one.multipliers).sum(axis=1).tolist() == [0, 2, 1, 2, 3, 2]
+    assert one.multipliers.shape == (7, 3)
+    np.testing.assert_array_equal(one.multipliers[1], [-1 + 2j, -1 - 2j, 5])
+    np.testing.assert_array_equal(one.multipliers[3, :2], [-1, -2])
+    assert np.isnan(one.multipliers).sum(axis=1).tolist() == [2, 0, 2, 1, 2, 3, 2]
     np.testing.assert_array_equal(one.returns, one.x[:, None])
     assert [(point.kind, point.parameter, point.name) for point in one.points] == [("Hopf", 15.0, ""), ("fold", 22.5, ""), ("boundary", 37.5, "s")]  # fmt: skip
     assert one.ends == ("down", "up")
     assert (one.parameter, one.kind, one.states, one.section, one.options) == ("q", "equilibria", ("x", "y"), "section", "options")  # fmt: skip
-    assert len(one) == 6
+    assert len(one) == 7
     fold = one.points[1]
     assert fold.x.tolist() == [4.5, -8.0]
     assert (fold.test, fold.error, fold.node) == (0.125, 5.0, down[0][1])

@@ -193,14 +193,14 @@ def test_the_second_parameter_is_the_last_unknown(margin, there, fails):
 
     base = cycles(_last="run")
     type(base).evaluate = evaluate
-    one = bare(Curve, base=base, place=1, margin=margin, level=0.25, test=lambda u, at: 10.0 * u[0])
+    one = bare(Curve, base=base, place=1, margin=margin, level=0.25, test=lambda u, at: 10.0 * u[2])
     u = np.array([1.0, 2.0, 3.0, 4.0])
     if fails:
         with pytest.raises(curve_problems.BadValue, match="does not come near"):
             one._at(u)
         return
     at, value = one._at(u)
-    assert (at.margins, value) == (there, 9.75)
+    assert (at.margins, value) == (there, 29.75)
     assert asked == [([1.0, 2.0, 3.0], bool(margin), None, [0.0, 4.0, 0.0])]
     one.base = space(evaluate=lambda u, full: space(margins=there), rho=np.zeros(3))
     one._at(u)

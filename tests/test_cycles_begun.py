@@ -82,6 +82,7 @@ def test_a_start_is_looked_at_in_its_mode_without_what_was_held():
         put(patch, Cycles.begin_as, Held=lambda given: ("held as", given))
         one.begin_as(space(mode=2, run="its run"))
     assert (one.mode, one.held) == (2, ("held as", "its run"))
+    assert Shot("x", 7.0).mode == -1  # of a system without modes
 
 
 def test_an_orbit_is_sampled_at_two_hundred_times():

@@ -152,6 +152,34 @@ def test_states_between_elements_are_sums_of_their_steps():
     np.testing.assert_array_equal(lengths, h)
 
 
+@for_each("count", [1, 2, 4])
+@for_each("below", [None, ("alpha", -0.4), ("alpha", 1.5), ("lam_n", -2.0), ("lam_p", -2.0)])
+def test_a_violation_is_the_largest_of_its_block(count, below):
+    """At sigma = 0: products of a stage with itself, with others and with the end before it."""
+    one = interval(count, 0.3 if count > 1 else None)
+    _, alpha, lam_n, lam_p, _ = one.split(one.z)
+    if below is not None:
+        part = {"alpha": alpha, "lam_n": lam_n, "lam_p": lam_p}[below[0]]
+        part[-1, 1, 0] = below[1]
+    F = np.abs(by_hand(one, 0.0))
+    slopes, balance, even = 6 * count, 3 * count, count - 1
+    c = surface(T0, X0, None)[0]
+    ends, own, cross = [max(-c, 0.0), max(c, 0.0)], [], []
+    for e in range(count):
+        for lam, end, weight in ((lam_n, ends[0], alpha[e, :, 0]), (lam_p, ends[1], 1 - alpha[e, :, 0])):  # fmt: skip
+            pairs = np.abs(np.outer(lam[e, :, 0], weight))
+            own += [*np.diag(pairs)]
+            cross += [*pairs[~np.eye(3, dtype=bool)], *np.abs(end * weight)]
+        ends = [lam_n[e, -1, 0], lam_p[e, -1, 0]]
+    negative = -min(alpha.min(), (1 - alpha).min(), lam_n.min(), lam_p.min())
+    found = one.blocks()
+    assert found == pytest.approx({
+        "collocation": F[:slopes].max() / _HEAVY,
+        "complementarity": max(F[slopes : slopes + balance].max() * one.scale[0] / _HEAVY, *own, negative),
+        "cross": max(cross), "equilibration": max(F[-1 - even : -1], default=0.0) * SPAN / _LIGHT, "time": F[-1] * SPAN / _HEAVY,
+    })  # fmt: skip
+
+
 # ---------------------------------------------------------------- attempts
 
 

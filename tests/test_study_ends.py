@@ -67,11 +67,11 @@ def test_a_final_state_has_its_derivative_by_a_parameter_or_a_start(by, of, loca
         return x, (x * t_end if wrt != "y" else np.exp(a * t_end) * np.array([0.0, 1.0]))
 
     def simulate(system, scheme, **given):
-        return space(q=np.array([[9.0, 9.0], 2 * run(system, scheme, **given)[0]]))
+        return space(q=np.array([[9.0, 9.0], [7.0, 7.0], 2 * run(system, scheme, **given)[0]]))
 
     def sensitivity(system, scheme, *, wrt, **given):
         x, slope = run(system, scheme, wrt=wrt, **given)
-        return space(solution=space(x=np.array([[9.0, 9.0], x])), S=np.array([np.zeros((2, 1)), slope[:, None]]))  # fmt: skip
+        return space(solution=space(x=np.array([[9.0, 9.0], [7.0, 7.0], x])), S=np.array([np.zeros((2, 1)), np.ones((2, 1)), slope[:, None]]))  # fmt: skip
 
     inner = getattr(end_state, "__wrapped__", end_state)
     one = space(located=located)
