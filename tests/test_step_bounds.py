@@ -96,3 +96,11 @@ def test_a_residual_is_known_beside_small_terms_too():
         )  # fmt: skip
         work = space(F=F, F0=F0, a_m=a, r=r)
         assert left.beside(problem, work) == pytest.approx(max(abs(r) / terms), rel=1e-12)
+
+
+@for_each(("step", "off", "told"), [
+    (1e-13, 1e9, 0.5), (1e-13, np.inf, 0.5), (1e-13, 2e-3, 0.5), (2e-12, 1e9, 0.5), (2.1e-12, 1e9, -0.2 * 2.1e-12), (1e-13, 0.9e-3, 59 / 64 * 1e-13), (1e-13, 0.0, 2e-13),
+])  # fmt: skip
+def test_a_step_that_cannot_be_repeated_gets_no_shorter(step, off, told):
+    """However large its error: else the next one would come to nothing, and so would time."""
+    assert error.following(off, 1e-3, 2, step, 0.5, 9.0, 1.0, 2.0) == pytest.approx(told)

@@ -94,12 +94,13 @@ def following(
     """Return the h that follows a step to t1 of a method of this order; negative: repeat.
 
     A small change is not made: it is not worth a new factorisation. Factors come in 64ths, so that
-    round-off in the error does not make other steps.
+    round-off in the error does not make other steps. A step that is too short to be repeated does
+    not become shorter: near a singularity it would come to nothing, and time would stand still.
     """
     factor = 0.9 * (tol / max(error, 1e-300)) ** (1.0 / (order + 1.0))
     factor = np.floor(64.0 * min(factor, 2.0)) / 64.0
-    if not error <= tol and step > 1e-12 * t_end:
-        return -step * max(0.2, factor)
+    if not error <= tol:
+        return -step * max(0.2, factor) if step > 1e-12 * t_end else h
     if t1 < t_end and (factor > 1.3 or factor < 1.0):
         return min(step * factor, h_max)
     return h
