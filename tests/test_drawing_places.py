@@ -234,7 +234,7 @@ def test_a_first_point_is_dragged_by_its_settings(many, speeds, y, x, told):
 
 
 @for_each(("values", "ends", "told"), [
-    ([2.0, 3.0, 4.0], None, [0, 50, 100]), ([1.0, 5.0], None, [-50, 150]), ([-100.0, 2.0], None, None), ([2.5], (0.0, 9.0), [25]), ([1.9], (1.9, 4.0), [-5]),
+    ([2.0, 3.0, 4.0], None, [0, 50, 100]), ([1.6, 4.4], None, [-20, 120]), ([1.0, 5.0], None, [-30, 130]), ([-100.0, 2.0], None, None), ([2.5], (0.0, 9.0), [25]), ([1.9], (1.9, 4.0), [-5]),
 ])  # fmt: skip
 def test_pixels_are_parts_of_the_window(values, ends, told):
     """From 2 to 4 over 100 px; what lies beyond is pressed together where it is far."""
