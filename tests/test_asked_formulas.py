@@ -66,7 +66,7 @@ def test_members_have_their_parameters_starts_and_times():
 @for_each(("given", "why"), [
     ({"t_end": (5.0, 0.0)}, "t_end = 0 s must"), ({"t_end": (-2.0, 9.0)}, "t_end = -2 s must"), ({"period": (0.0, 1.0)}, "period = 0 s must"),
     ({"period": (1e-9, 1.0)}, None), ({"t_end": (1.0, 0.5), "since": (0.0, 0.0)}, None), ({"t_end": (5.0, 6.5), "discrete": True}, "t_end = 6.5 must be a whole"), ({"discrete": True}, None),
-    ({"since": (0.0, 2.5), "discrete": True}, "transient = 2.5 must be a whole"), ({"since": (0.5, 1.5)}, None), ({"since": (0.0, 6.0)}, "transient must lie"),
+    ({"since": (2.0, 1.5), "discrete": True}, "transient = 1.5 must be a whole"), ({"since": (0.0, 2.5), "discrete": True}, "transient = 2.5 must be a whole"), ({"since": (0.5, 1.5)}, None), ({"since": (0.0, 6.0)}, "transient must lie"),
     ({"since": (5.0, 2.0)}, "transient must lie"), ({"since": (-1e-9, 2.0)}, "transient must lie"), ({"since": (4.99, 5.99)}, None),
 ])  # fmt: skip
 def test_times_of_members_are_refused_that_cannot_be(given, why):
