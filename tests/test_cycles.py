@@ -23,6 +23,8 @@ from explorer.study.attractors import _drawn
 from explorer.study.curve_problems import Curve
 from explorer.study.section import Section
 
+COVERS = ("study/map_cycles.py",)  # see mutant_rooms.py
+
 # ---------------------------------------------------------------- problems of cycles, columns
 
 

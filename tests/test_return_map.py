@@ -17,6 +17,8 @@ from explorer.study import (
     return_map,
 )
 
+COVERS = ("study/map_cycles.py",)  # see mutant_rooms.py
+
 # ---------------------------------------------------------------- return maps
 
 
