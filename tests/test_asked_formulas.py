@@ -273,10 +273,10 @@ def test_what_data_do_not_determine_has_no_standard_error(weak, lost, said):
 
 @for_each(("seen", "same", "told"), [
     (None, True, True), (1.4, True, False), (1.6, True, True), (0.6, True, False), (0.4, True, True), (np.inf, True, False), (np.nan, True, False),
-    (1.0, False, True), (1.0, True, False),
+    (1.0, False, True), (1.0, True, False), (1.5, True, False), (0.5, True, False),
 ])  # fmt: skip
 @for_each("watched", [(), (False,), (True,), (True, False)])
-@for_each("miss", [1e-3, 0.0])
+@for_each("miss", [2.0**-10, 0.0])
 def test_a_near_miss_is_doubtful_where_another_run_sees_another(
     monkeypatch, seen, same, told, watched, miss
 ):

@@ -55,7 +55,10 @@ def test_a_jump_is_bisected_and_breaks_the_curve(curve, first, width):
 
 
 def test_a_kink_is_marked_and_does_not_break_the_curve(curve):
-    rho, drawn, (found,) = curve(pieces(-1.0, 2.0))
+    psi = pieces(-1.0, 2.0)
+    rho, drawn, (found,) = curve(psi)
+    k = int(np.searchsorted(rho, EDGE))
+    assert (found.left, found.right) == (psi(rho[k - 1]), psi(rho[k]))
     assert np.isfinite(rho).all()
     assert np.isfinite(drawn).all()
     assert found.kind == "kink"
