@@ -453,7 +453,8 @@ def test_a_run_is_caught_at_a_point_that_is_kept_alone(monkeypatch, caught, plac
     given = single.Asked(("a",), "period" if period else "event", "a", False, 1, False)._replace(
         known="k"
     )
-    members = space(some=lambda part: space(t_end=[20.0], since=[5.0], period=[2.5]))
+    one = space(t_end=[20.0], since=[5.0], period=[2.5])
+    members = space(some=lambda part: one if part == slice(1, 2) else None)
     seen = single.Observed.empty(3, 2, given)
     seen.end[:], seen.t[:], seen.code[:] = 1.0, 2.0, 0
     single._catch(space(events=[0] * 9), members, given, None, seen, 1)
