@@ -158,7 +158,7 @@ def test_multipliers_hold_the_surfaces_that_are_slid_on(seed, slides):
         assert (a[held] == (system.signs[held] > 0)).all()
 
 
-@for_each(("seed", "slides"), [(0, 0), (0, 1), (0, 2)])
+@pytest.mark.parametrize(("seed", "slides"), [(0, 0), (0, 1), (0, 2)])
 def test_fields_and_multipliers_have_the_slopes_of_their_difference_quotients(seed, slides):
     system = System(seed, slides)
     if slides == 2 and np.isnan(system.multipliers()).any():
@@ -189,7 +189,7 @@ def test_fields_and_multipliers_have_the_slopes_of_their_difference_quotients(se
     assert (got[end:] == 99).all()
 
 
-@for_each(("seed", "slides"), [(0, 1), (0, 2)])
+@pytest.mark.parametrize(("seed", "slides"), [(0, 1), (0, 2)])
 def test_guards_and_their_slopes(seed, slides):
     system = System(seed, slides)
     if slides == 2 and np.isnan(system.multipliers()).any():
