@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from loops import for_each
@@ -153,3 +155,25 @@ def test_a_point_between_two_lies_in_a_plane_across_their_chord(part):
     found, k = correct(problem, a.w + 0.01, np.array([0.0, 0.0, 1.0]), TOL)
     assert found.w[2] == a.w[2] + 0.01
     assert k > 0
+
+
+@for_each(("sizes", "asked", "found"), [
+    ([1.0, 9.0, 17.9, 0.0], 4, True), ([1.0, 9.0, 18.1, 0.0], 3, False), ([1.0, 0.5, 0.9, 1.9, 0.0], 4, False), ([1.0, 0.5, 0.9, 1.7, 0.0], 5, True), ([5.0] * 9, 9, False), ([5.0] * 8 + [0.0], 9, True),
+    ([1.0, np.nan, 0.0], 2, False), ([1.0, TOL], 2, True),
+])  # fmt: skip
+def test_newtons_method_is_left_where_its_residual_more_than_doubles(sizes, asked, found):
+    """From the second correction on; at most eight are made."""
+    seen = []
+
+    def evaluate(u, full=True):
+        if full:
+            return Evaluation(np.zeros(1), np.array([[1.0, 2.0]]), 0.0, (), {}, {}, None)
+        seen.append(u)
+        return Evaluation(np.ones(1), np.array([[1.0, 2.0]]), sizes[len(seen) - 1], (), {}, {}, None)  # fmt: skip
+
+    problem = SimpleNamespace(scale=np.ones(2), evaluate=evaluate)
+    done = correct(problem, np.zeros(2), np.array([0.0, 1.0]), TOL)
+    assert (done is not None) == found
+    assert len(seen) == asked
+    if found:
+        assert done[1] == asked - 1

@@ -119,6 +119,10 @@ def test_a_branch_that_is_stopped_is_not_told(monkeypatch, stops):
     assert not told[-1].done
 
 
+def test_at_first_nothing_is_followed():
+    assert DiagramBranches() == DiagramBranches((), 0, "", False)
+
+
 @for_each(("many", "left", "told"), [(0, 0, "0 branches"), (1, 0, "1 branch"), (2, 3, "2 branches, 3 columns of short periods lie on none")])  # fmt: skip
 def test_branches_are_told_with_the_columns_that_lie_on_none(many, left, told):
     assert repr(DiagramBranches(("b",) * many, left)) == f"DiagramBranches: {told}"

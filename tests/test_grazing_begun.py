@@ -136,6 +136,25 @@ def test_cycles_begin_as_the_one_that_grazes(monkeypatch, autonomous, x, start):
         assert not hasattr(problem, "anchor")
 
 
+@for_each(("far", "sides"), [(1.0, 1), (1.0 + 1e-12, 2)])
+def test_a_cycle_is_near_up_to_200_times_its_distance(monkeypatch, far, sides):
+    """Counted from the touch, in the units of the unknowns."""
+    guesses = []
+
+    def correct(problem, guess, plane, tol):
+        guesses.append(guess)
+        away = far * 200 * _SIDE[0] if len(guesses) == 1 else 0.0
+        return space(w=np.array([away, 4.0, 2.5]), at=space(margins={"miss g": 1 / len(guesses)})), 3  # fmt: skip
+
+    put(monkeypatch, from_outside, correct=correct, approach=lambda problem, nodes, key, tol: ("w", nodes, 0.0))  # fmt: skip
+    kind = type("Own", (Cycles,), {"autonomous": False, "begin_as": lambda self, cycle: None})
+    node = space(w=np.zeros(3), at=space(data=bare(Cycle)))
+    point = space(kind="grazing", name="g", parameter=10.0, x=np.array([0.0, 20.0]), node=node)
+    branch = space(options=space(tol=1e-9), parameter="p")
+    from_outside(bare(kind, scale=SCALE, n=2), branch, point)
+    assert len(guesses) == (2 if sides == 1 else 3)
+
+
 def test_the_other_side_is_tried_where_the_end_is_not_reached(monkeypatch):
     found, guesses, asked, _ = outside(monkeypatch, [FIRST, SECOND] * 2, reaches=(False, True))
     assert found == ("w", "last", 1e-6)

@@ -101,7 +101,7 @@ class Formulations:
     def order(self) -> float:
         """The power of 1 / alpha by which the error of the penalty falls, before round-off."""
         error = np.array([one.error for one in self.penalties])
-        kept = error > 1e3 * error.min(initial=np.inf) if len(error) > 3 else error > 0
+        kept = error > 1e3 * error.min(initial=np.inf)
         kept = kept if kept.sum() > 2 else error > 0
         if kept.sum() < 2:
             return float("nan")
