@@ -43,6 +43,8 @@ _WITHOUT = re.compile(r"([\w.]+(?:\[\w.]+\])?) \+ ([A-Z]\w*)")
 _FIRST = re.compile(r"sample\(np\.zeros\(2\), slopes=False\)\[\d\]\[0[,\]]")
 # And any negative number where -1 says that nothing is kept.
 _NOTHING = re.compile(r"kept\[0\]\.(?:count|contacts) = -2$")
+# And where -1 lets an axis take what is left: NumPy takes any negative number for that.
+_REST = re.compile(r"\breshape\(-2[,)]")
 # And the layout of an array that is not promised to be dense.
 _LAYOUT = re.compile(r"^\w+ = Annotated\[np\.ndarray, (?:\w+|from_dtype\(\w+\))\[(?::, )*::2\]\]$")
 
@@ -65,7 +67,7 @@ def equivalent(mutant: Mutant) -> bool:
     line = mutant.text
     placed = mutant.file.startswith("kernels/friction/") or mutant.file in _PLACED
     place = placed and _PLACE.search(line) is not None
-    alike = any(one.search(line) for one in (_BAND, _NOTHING, _LAYOUT, _FIRST))
+    alike = any(one.search(line) for one in (_BAND, _NOTHING, _REST, _LAYOUT, _FIRST))
     entries = known().get((mutant.file, line), ())
     return (
         place

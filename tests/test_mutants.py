@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import mutant_changes
+import numpy as np
 import pytest
 from mutant_changes import ROOT, Mutant, equivalent, known, mutants
 from mutant_direct import Known, direct, plainly
@@ -51,6 +52,12 @@ def test_a_mutant_is_a_line_of_a_function_that_differs(drawn):
     assert found[("x > 0", "(x >= 0)", "second")] == "if (x >= 0):"
     assert found[("2 * x", "(2 / x)", "second")] == "return (2 / x)"
     assert all(compile(one.source, "one.py", "exec") for one in drawn)
+
+
+def test_an_axis_takes_what_is_left_by_any_negative_number(drawn):
+    assert np.zeros(6).reshape(-2, 3).shape == (2, 3)
+    for line, told in (("y = x.reshape(-2, 3)", True), ("y = x.reshape(-2)", True), ("y = x.reshape(-20)", False), ("y = x.reshape(2, n)", False)):  # fmt: skip
+        assert equivalent(drawn[0]._replace(source=line, line=1)) == told
 
 
 def test_what_cannot_be_seen_is_named_by_its_line_and_by_its_function(drawn, monkeypatch):
