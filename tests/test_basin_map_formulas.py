@@ -292,6 +292,7 @@ def test_runs_are_counted_by_how_they_end(monkeypatch):
     assert rest == [f"0: {one!r}", f"1: {two!r}"]
     function(system, "scheme", over={("x0.x", "x0.y"): [[0, 1]]}, samples=3)
     assert asked[2] == (None, 5)
+    assert ex.study.Attractors((), (), ("x",), 0, 0, 0, 0).seconds == 0.0
     starts.parameters = (B,)
     with pytest.raises(BadValue, match="'b' is a parameter"):
         function(system, "scheme", over={"b": (0, 1)})

@@ -10,7 +10,7 @@ from test_study_branches import bare
 
 from explorer.errors import BadValue
 from explorer.study import branch
-from explorer.study.branch import Branch, BranchPoint, _padded, _Reader, assembled
+from explorer.study.branch import Branch, BranchPoint, _padded, _Reader, _stacked, assembled
 from explorer.study.cycles import Cycle, Cycles
 from explorer.study.equilibria import Equilibria, Rest
 from explorer.study.map_cycles import Orbit
@@ -83,6 +83,15 @@ def test_a_branch_in_one_direction_begins_at_its_start(ends, told):
     assert [point.kind for point in one.points] == ["fold"]
     assert one.points[0].x.tolist() == [9.0, 9.0]  # without a section that of its own unknowns
     assert len(forth.pieces[0]) == 2
+
+
+def test_cycles_of_two_points_are_turned_and_fixed_points_stay():
+    two = np.array([[0.0, 1.0], [4.0, 3.0]])
+    found = _stacked([two, two[::-1] + 0.5, two[:1], two[1:]])
+    np.testing.assert_array_equal(found[1], two + 0.5)
+    assert found[2, 0].tolist() == [0.0, 1.0]
+    assert found[3, 0].tolist() == [4.0, 3.0]
+    assert np.isnan(found[2:, 1]).all()
 
 
 def test_rows_of_several_lengths_are_padded():

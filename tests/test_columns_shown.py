@@ -120,3 +120,16 @@ def test_a_column_is_followed_from_up_to_eight_columns_away(follow, k, place):
     ends = ["first", *[None] * 8, "last"]
     one = bare(Columns, asked=space(follow=follow), ends=ends)
     assert one._neighbour(k) == (None if place is None else ends[place])
+
+
+@for_each("size", [1e-6, 1.0, 1e6])
+def test_points_repeat_in_parts_of_the_size_of_the_diagram(size):
+    """A state that stays has none of its own."""
+    points = np.zeros((2, 6, 2))
+    points[0, :, 0] = size * np.tile([0.0, 1.0], 3)
+    points[1, :, 0] = size * np.linspace(0.2, 0.9, 6)
+    points[:, :, 1] = 7.0
+    one = bare(Columns, points=points, found=np.array([6, 6]), code=np.zeros(2, int), period=np.full(2, -9), repeats=np.zeros(2, bool))  # fmt: skip
+    one._judge()
+    assert one.period.tolist() == [2, 0]
+    assert one.repeats.tolist() == [True, False]

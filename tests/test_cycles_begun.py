@@ -98,7 +98,7 @@ def test_an_orbit_is_sampled_at_two_hundred_times():
     assert found == pytest.approx(np.linspace(0, 6, 200)[:, None] * [1, 2])
 
 
-@for_each(("ok", "last", "fails"), [(True, 3.0, False), (True, 3.0 * (1 - 1e-13), False), (True, 3.0 * (1 - 1e-11), True), (False, 3.0, True)])  # fmt: skip
+@for_each(("ok", "last", "fails"), [(True, 3.0, False), (True, 3.0 * (1 - 1e-13), False), (True, 3.0 * (1 - 1e-12), False), (True, 3.0 * (1 - 1e-11), True), (False, 3.0, True)])  # fmt: skip
 @for_each("mode", [-1, 0, 1])
 @for_each(("hybrid", "held", "constraints"), [(True, False, ()), (False, True, ()), (False, True, ("c",)), (False, False, ("c",))])  # fmt: skip
 def test_a_run_over_a_period_has_the_derivatives_by_its_start_and_the_parameter(monkeypatch, ok, last, fails, mode, hybrid, held, constraints):  # fmt: skip

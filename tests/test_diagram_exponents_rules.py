@@ -88,6 +88,7 @@ def test_flows_need_a_scheme_that_locates_events(monkeypatch):
     ([0.5, -1.25, np.nan, 2.0, -np.inf], "3 of 5 columns, from -1.25 to 2 1/s"), ([np.nan, -np.inf], "0 of 2 columns 1/s"),
 ])  # fmt: skip
 def test_exponents_are_told_by_their_range(values, told):
+    assert (DiagramExponents(np.zeros(1), "").done, DiagramExponents(np.zeros(1), "").problem) == (0.0, "")  # fmt: skip
     assert repr(DiagramExponents(np.array(values), "1/s")) == f"DiagramExponents: {told}"
     assert repr(DiagramExponents(np.array(values), "")) == f"DiagramExponents: {told}".removesuffix(" 1/s")  # fmt: skip
 
@@ -134,7 +135,7 @@ def test_along_an_autonomous_cycle_nothing_grows(monkeypatch, repeats, event, S,
 
 
 @for_each(("ok", "last", "several", "mode", "hybrid", "there"), [
-    (True, 3.0, True, 1, True, True), (True, 3.0 * (1 - 1e-10), True, 0, True, True), (True, 3.0 * (1 - 1e-8), True, 1, True, False), (False, 3.0, True, 1, True, False),
+    (True, 3.0, True, 1, True, True), (True, 3.0 * (1 - 1e-10), True, 0, True, True), (True, 3.0 * (1 - 1e-8), True, 1, True, False), (True, 3.0 * (1 - 1e-9), True, 1, True, True), (False, 3.0, True, 1, True, False),
     (True, 3.0, True, -1, True, True), (True, 3.0, False, 1, True, True), (True, 3.0, False, 1, False, True),
 ])  # fmt: skip
 def test_directions_are_carried_to_the_end_of_a_run(monkeypatch, ok, last, several, mode, hybrid, there):  # fmt: skip

@@ -123,6 +123,8 @@ def test_an_interval_ends_in_the_last_row_of_its_run(monkeypatch, hybrid, mode):
     assert asked == [("flow in b" if hybrid and mode else "flow", 6.0)]
     assert (one.x.tolist(), one.done) == ([3.0, 4.0], 4)
     assert one.mode == ("b" if hybrid else mode)
+    run.t[-1], one.done = 2.0 * (1 - 1e-9), 3
+    one.go()
     run.t[-1], one.done = 2.0 * (1 - 1e-8), 3
     with pytest.raises(StepFailed, match="does not go on at t = 8"):
         one.go()
