@@ -333,7 +333,7 @@ def _change(problem: Problem, a: Node, b: Node, options: Options) -> tuple[Speci
     chord = b.w - a.w
     length = float(np.linalg.norm(chord))
     low, high, before, after = 0.0, 1.0, a, b
-    while high - low > _EXTREME * min(1.0, 1e-3 / length):
+    while high - low > _EXTREME * min(1.0, 1e-3 / max(length, 1e-300)):
         part = 0.5 * (low + high)
         done = correct(problem, a.w + part * chord, chord / length, options.tol, like=a.tangent)
         if done is None:
