@@ -261,7 +261,9 @@ def test_an_adjoint_goes_back_through_steps_and_events(monkeypatch, held, steps,
         counted=lambda walk, r: 10 + r, constrained=lambda problem: held, at_stage=lambda problem, stage, many: ("at", stage, many),
         pull_back_projection=lambda here, t, y, mu, gradient: said.append((here, t, y.tolist(), mu, gradient)) or 5)  # fmt: skip
     sweep = space(stages=np.full((2, 2), np.nan), mu="mu", gradient="gradient")
-    told = space(t=np.arange(float(steps)), y=np.array([[3.0, 4.0, 9.0], [5.0, 6.0, 9.0]]), state="first")
+    told = space(
+        t=np.arange(float(steps)), y=np.array([[3.0, 4.0, 9.0], [5.0, 6.0, 9.0]]), state="first"
+    )
     events = space(head=["first", "last"], parts=["a", "b"], at=None)
     status = back.backward(space(), space(stages=6), told, events, space(), walk, "states", sweep)
     expected = [("rows", "states", 4), ("step", 2, 14)]
