@@ -21,6 +21,7 @@ from explorer.views.modes import _bars, _events
 from explorer.views.multipliers import _area, multipliers_plot
 from explorer.views.scheme_comparison import _columns, _errors, _percent, scheme_comparison
 
+COVERS = ("views/drawing/picture.py",)  # see mutant_rooms.py
 NAN = np.nan
 
 # ---------------------------------------------------------------- laws of contacts

@@ -44,7 +44,7 @@ def predicted(
     kind=True,
     S=None,
     cautions=(),
-    rows=(0, 2, 2, 0),
+    rows=(0, 1, 2, 2, 0),
     fails=False,
 ):
     """Return what is predicted of two states, of whose derivative the columns in `d` are asked for."""
@@ -84,7 +84,7 @@ def test_a_distance_to_first_order_is_that_of_the_derivative_along_the_offset(mo
     S = np.arange(9.0).reshape(3, 3)[:, :2]
     assert found.distance == pytest.approx(module._norm(0.5 * S, RANGES))
     assert found.t.tolist() == [0.0, 1.0, 1.0]
-    assert found.jumps.tolist() == [2]
+    assert found.jumps.tolist() == [1, 2]
     assert caution == ""
 
 
