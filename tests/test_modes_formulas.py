@@ -168,6 +168,23 @@ def test_an_equilibrium_is_where_forces_vanish(rest, unit, b):
     assert found == pytest.approx(rest, rel=1e-9)
 
 
+@for_each("size", [0.05, 3.0, 0.0])
+def test_a_coordinate_that_rests_has_the_unit_of_those_that_move(monkeypatch, size):
+    """However little these move."""
+    asked = []
+
+    def solved(residual, z, **_):
+        asked.append(z)
+        return space(x=z)
+
+    monkeypatch.setattr(module.scipy.optimize, "root", solved)
+    start = np.array([-size, 1e-20])
+    _about(Springs(start, np.diag([4.0, 3.0]), start=start), [], "equilibrium")
+    assert asked[0].tolist() == pytest.approx(
+        [-size / (size or 1e-20), 1e-20 / (size or 1e-20)], rel=1e-12
+    )
+
+
 def test_without_an_equilibrium_a_system_has_to_be_told_where():
     """A force that never vanishes: 1 + q^2."""
     one = Springs((0.0, 0.0), np.eye(2))

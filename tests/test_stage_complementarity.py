@@ -41,10 +41,18 @@ def vectors(seed, s=2, nc=3):
     return rng, of, V, linear
 
 
+@for_each("full", [False, True])
 @for_each("seed", range(12))
-def test_the_mismatch_is_the_largest_of_what_should_vanish(seed):
-    """Of a group the multipliers theta and the slacks g - min g, of which one has to be 0."""
+def test_the_mismatch_is_the_largest_of_what_should_vanish(seed, full):
+    """Of a group the multipliers theta and the slacks g - min g, of which one has to be 0.
+
+    Where those of the members add up to one, nothing is left for the leader.
+    """
     _, of, V, linear = vectors(seed)
+    if full:
+        V = V + 0.1
+        for g in range(len(of.leader)):
+            V[:, of.group == g] /= V[:, of.group == g].sum(axis=1, keepdims=True)
     worst = 0.0
     for i, g in itertools.product(range(len(V)), range(len(of.leader))):
         on = of.group == g
