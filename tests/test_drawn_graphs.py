@@ -286,6 +286,7 @@ def test_residuals_of_steps_are_on_a_logarithmic_axis(laws):
 def test_a_sentence_has_its_symbols_in_mathematical_notation():
     assert prose("u1 = 1; x_2 < 0") == "u<sub>1</sub> = 1; x<sub>2</sub> &lt; 0"
     assert prose("3 m/s^2 of CBF1") == "3 m/s² of CBF1"
+    assert prose("3 mH and 2 kN") == "3 mH and 2 kN"
 
 
 @for_each(("rows", "uneven", "filled", "dense"), [
