@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from loops import for_each
 from plain import plain, put, space
+from test_constrained_terms import rows_of
 
 from explorer.codes import INDEFINITE, NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
-from explorer.kernels.model.structures import Rows
 
 whole = plain("time_stepping.constrained_alpha")
 smoothing = plain("time_stepping.constrained_alpha_iteration")
@@ -19,11 +19,6 @@ N, CONTACTS, ROWS, BOUND = 3, 2, 3, 2  # a tangent's row lies between contacts a
 AT = space(rates=4, phi=20, G=30)
 FAILS = 77  # a status
 EQUAL = np.testing.assert_array_equal
-
-
-def rows_of(G):
-    count, n = G.shape
-    return Rows(np.arange(count + 1) * n, np.tile(np.arange(n), count), G.ravel().copy())
 
 
 def sizes():
