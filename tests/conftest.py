@@ -32,7 +32,7 @@ def pytest_addoption(parser):
     """Add how much of the suite is run: what is broad in parts, and on another Python a sample."""
     parser.addoption(
         "--all", action="store_true",
-        help="run all cases of the tests over the whole gallery, of which else every third is run",
+        help="run all cases of the tests over the whole gallery, of which else every sixth is run",
     )  # fmt: skip
     parser.addoption(
         "--every", type=int, default=1, metavar="N", help="run every N-th test and case only"
@@ -71,7 +71,7 @@ def pytest_collection_modifyitems(config, items):
         if "benchmarks" in item.path.relative_to(config.rootpath).parts:
             item.add_marker("quiet")
     items.sort(key=lambda item: item.get_closest_marker("quiet") is None)
-    broad = 1 if config.getoption("--all") else 3
+    broad = 1 if config.getoption("--all") else 6
     every = config.getoption("--every")
     kept = []
     for name, cases in itertools.groupby(items, key=lambda item: item.nodeid.partition("[")[0]):

@@ -146,6 +146,7 @@ def test_formulations_are_compared_and_the_penalty_falls_as_one_over_alpha():
         found["index3"]
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("name", CONSTRAINED)
 def test_the_panel_draws_every_constraint_of_every_model(name):
     wire = Wire(panels["sensitivity"](SensitivitySession(name)))

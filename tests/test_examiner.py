@@ -32,6 +32,7 @@ def told(run):
         return not run.status.ok or bool(run.cautions)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_plain_success_breaks_its_equations(part, record_property):
     wrong, judged = [], Counter()

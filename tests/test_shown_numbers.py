@@ -29,7 +29,8 @@ def words(value, key=""):
     return [value] if isinstance(value, str) and key in (*WORDS, "rows", "columns") else []
 
 
-@for_each("name", sorted(models))
+@pytest.mark.broad
+@pytest.mark.parametrize("name", sorted(models))
 def test_no_text_of_a_panel_has_raw_names_or_rows_of_zeros(name):
     answer = SessionAnswer(Session(name))
     frame = answer.frame()

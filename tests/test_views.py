@@ -232,7 +232,8 @@ def test_ranges_hold_all_that_is_drawn(name, scheme):
             assert (drawn <= high + slack).all(), (trace["name"], axis)
 
 
-@for_each(("name", "preset", "scheme"), RUNS)
+@pytest.mark.broad
+@pytest.mark.parametrize(("name", "preset", "scheme"), RUNS)
 def test_only_colours_that_all_eyes_tell_apart(name, preset, scheme):
     assert set(COLOURS) <= OKABE_ITO
     solution = run(name, preset, scheme)

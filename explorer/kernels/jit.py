@@ -201,6 +201,7 @@ def _call(typingctx, address, data, out, inp):
 call: Any = intrinsic(_call)
 
 
+@functools.cache
 def _modules() -> list[str]:
     found = pkgutil.walk_packages([str(_FOLDER)], f"{__package__}.")
     names = (m.name.removeprefix(f"{__package__}.") for m in found if not m.ispkg)
@@ -223,6 +224,7 @@ def _wait(module: str, name: str) -> tuple[int, int] | None:
     return done, sum(map(_count, needed))
 
 
+@functools.cache
 def _count(module: str) -> int:
     return len(re.findall(r"^@(?:kernel|by_reference)\b", _source(module), re.MULTILINE))
 

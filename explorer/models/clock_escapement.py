@@ -22,7 +22,7 @@ from explorer.models import register
 from explorer.parameters import Param
 from explorer.results.solution import Solution
 from explorer.systems import HybridSystem
-from explorer.systems.sketch import circle, ground, line
+from explorer.systems.sketch import Shape, circle, ground, line
 
 
 def _reach(run: Callable[..., Solution]) -> float:
@@ -72,29 +72,7 @@ def clock_escapement() -> HybridSystem:
         left, v, direction=+1, to={right: -x - f, rest: x + f}, reset={v: 0}, name="turns again"
     )
     clock.start(x=[x0, 0, 0], mode={right: -x0 - f, rest: x0 + f}, t_end=60, h=0.02)
-    teeth, R, pivot, length = 15, sp.Rational(1, 2), sp.Rational(4, 5), 2
-    wheel = []
-    for k in range(teeth):
-        for part, far in ((0, R), (sp.Rational(1, 5), R * sp.Rational(5, 4)), (1, R)):
-            a = 2 * sp.pi * (k + part - n) / teeth
-            wheel.append((far * sp.sin(a), far * sp.cos(a)))
-
-    def hangs(along: sp.Expr, aside: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
-        """Return a place of the anchor and pendulum, from its pivot down and to the right."""
-        return (
-            along * sp.sin(x) + aside * sp.cos(x),
-            pivot - along * sp.cos(x) + aside * sp.sin(x),
-        )
-
-    arm = sp.Rational(1, 2)
-    clock.sketch(
-        line(*wheel, closed=True),
-        circle(0, 0, R / 8, role="fixed"),
-        line(hangs(arm / 2, -arm), hangs(0, -arm / 2), hangs(0, arm / 2), hangs(arm / 2, arm)),
-        line(hangs(0, 0), hangs(length, 0)),
-        circle(*hangs(length, 0), "0.15"),
-        ground((R, pivot + R / 5), (-R, pivot + R / 5)),
-    )
+    clock.sketch(lambda: _drawn(x, n))
     clock.published = {
         "clock: swing to the right in the end, in rad": (
             0.27,
@@ -111,3 +89,30 @@ def clock_escapement() -> HybridSystem:
     clock.preset("stops", "Too small a start: friction holds it before the kick.", x0=-0.04)
     clock.preset("worn out", "More friction: a smaller swing.", f=0.04)
     return clock
+
+
+def _drawn(x: sp.Symbol, n: sp.Symbol) -> list[Shape]:
+    """Return the escape wheel behind n teeth, and the pendulum with its anchor at the angle x."""
+    teeth, R, pivot, length = 15, sp.Rational(1, 2), sp.Rational(4, 5), 2
+    wheel = []
+    for k in range(teeth):
+        for part, far in ((0, R), (sp.Rational(1, 5), R * sp.Rational(5, 4)), (1, R)):
+            a = 2 * sp.pi * (k + part - n) / teeth
+            wheel.append((far * sp.sin(a), far * sp.cos(a)))
+
+    def hangs(along: sp.Expr, aside: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+        """Return a place of the anchor and pendulum, from its pivot down and to the right."""
+        return (
+            along * sp.sin(x) + aside * sp.cos(x),
+            pivot - along * sp.cos(x) + aside * sp.sin(x),
+        )
+
+    arm = sp.Rational(1, 2)
+    return [
+        line(*wheel, closed=True),
+        circle(0, 0, R / 8, role="fixed"),
+        line(hangs(arm / 2, -arm), hangs(0, -arm / 2), hangs(0, arm / 2), hangs(arm / 2, arm)),
+        line(hangs(0, 0), hangs(length, 0)),
+        circle(*hangs(length, 0), "0.15"),
+        ground((R, pivot + R / 5), (-R, pivot + R / 5)),
+    ]

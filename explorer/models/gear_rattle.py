@@ -66,10 +66,15 @@ def gear_rattle() -> MechanicalSystem:
     gears.contact(Contact(gap=b / 2 + x, e=e, name="back flank"))
     gears.start(q=[x0 * b / 2], v=[0], t_end=6, h=2e-3)
     s = V * t + A * sp.sin(w * t)
+    turned = s / _R, sp.pi * (1 + sp.Rational(1, _TEETH)) - (s - x) / _R
     gears.sketch(
-        line(*_wheel(-_R, s / _R, b), closed=True),
-        line(*_wheel(_R, sp.pi * (1 + sp.Rational(1, _TEETH)) - (s - x) / _R, b), closed=True),
-        *(circle(side * _R, 0, _R / 8, role="fixed") for side in (-1, 1)),
+        lambda: [
+            *(
+                line(*_wheel(c * _R, a, b), closed=True)
+                for c, a in zip((-1, 1), turned, strict=True)
+            ),
+            *(circle(side * _R, 0, _R / 8, role="fixed") for side in (-1, 1)),
+        ]
     )
     gears.published = {
         "gears: amplitude up to which they run quietly, in m": (

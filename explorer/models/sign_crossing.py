@@ -41,7 +41,7 @@ def sign_crossing() -> FilippovSystem:
         text="The simplest switch: how does the end depend on the start?",
     )
     system.start(x=["x0"], t_end=1, h=0.1)
-    system.sketch(*space(system, [(-1, 0.7)], [("surface", [0])]))
+    system.sketch(lambda: space(system, [(-1, 0.7)], [("surface", [0])]))
     system.exact = exact
     system.preset("it sticks", "Both fields point to the surface: the start is forgotten.", b=-1)
     return system

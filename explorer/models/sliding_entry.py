@@ -41,7 +41,9 @@ def sliding_entry() -> FilippovSystem:
     )
     system.subsystem({"above": [1, -1], "below": [1, a - x]}, c={"line": system.x[1]})
     system.start(x=[0, y0], t_end=4, h=0.1)
-    system.sketch(*space(system, [(0, 4), (-2, 1.5)], [("fold", [a, 0]), ("line", [3.8, 0])]))
+    system.sketch(
+        lambda: space(system, [(0, 4), (-2, 1.5)], [("fold", [a, 0]), ("line", [3.8, 0])])
+    )
     system.exact = exact
     system.preset("crosses", "It comes behind the fold: no slide.", y0=2.5)
     return system

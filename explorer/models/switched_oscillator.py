@@ -54,7 +54,7 @@ def switched_oscillator() -> FilippovSystem:
         S=[[-1], [1]],
     )
     system.start(x=[r0, 0], t_end=np.pi / 2, h=0.02)
-    system.sketch(*space(system, [(-2.2, 2.2), (-1.65, 1.65)], [("unit circle", [0, 1])]))
+    system.sketch(lambda: space(system, [(-2.2, 2.2), (-1.65, 1.65)], [("unit circle", [0, 1])]))
     system.exact = exact
     system.published = {
         "switched oscillator: x1(pi/2)": (-1.5974603774507, 1e-12, "closed form"),

@@ -47,7 +47,7 @@ def two_fold() -> FilippovSystem:
     )
     system.subsystem({"above": [1, x], "below": [v, -k * x]}, c={"line": y})
     system.start(x=[x0, y0], t_end=0.7, h=0.05)
-    system.sketch(*space(system, [(-1.5, 1.5), (-0.8, 0.8)], [("two-fold", [0, 0])]))
+    system.sketch(lambda: space(system, [(-1.5, 1.5), (-0.8, 0.8)], [("two-fold", [0, 0])]))
     system.exact = exact
     system.preset("through the fold", "It goes on along the line, where nothing holds it.", t_end=2)
     system.preset(

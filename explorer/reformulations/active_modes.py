@@ -120,7 +120,8 @@ def modes_of(system: StepSystem) -> tuple[HybridSystem, Modes, dict[str, int]]:
         units=system.units,
         text=system.text,
     )
-    automaton.shapes, automaton.exact = system.shapes, system.exact
+    automaton.sketched_as(system)
+    automaton.exact = system.exact
     automaton.modes = tuple(Mode(name, k, tuple(system.x)) for k, name in enumerate(names))
     guards, functions = [], {}
     for k in range(len(modes.sets)):

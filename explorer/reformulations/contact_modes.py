@@ -108,7 +108,7 @@ def _build(system: MechanicalSystem) -> HybridSystem:
     hybrid = HybridSystem(
         system.name, names, params=system.parameters, units=units, text=system.text
     )
-    hybrid.shapes = system.shapes
+    hybrid.sketched_as(system)
     mass = sp.Matrix(system.mass)
     force = sp.Matrix(system.force)
     equations = _Equations(mass.inv(), force, v)

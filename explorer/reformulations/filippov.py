@@ -187,7 +187,8 @@ class _Builder:
             units=system.units,
             text=system.text,
         )
-        automaton.shapes, automaton.exact = system.shapes, system.exact
+        automaton.sketched_as(system)
+        automaton.exact = system.exact
         # where several sets can follow, that with the most positive signs
         patterns = list(itertools.product((1, 0, -1), repeat=self.count))
         for signs in sorted(patterns, key=sum, reverse=True):

@@ -85,7 +85,8 @@ def _like(system: StepSystem) -> FirstOrderSystem:
         text=system.text,
         start={"x": system.start_x, "t_end": system.t_end, "h": system.h},
     )
-    first_order.shapes, first_order.exact = system.shapes, system.exact
+    first_order.sketched_as(system)
+    first_order.exact = system.exact
     return first_order
 
 

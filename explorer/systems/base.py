@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import sympy as sp
@@ -115,7 +115,7 @@ class System(TakesInputs, metaclass=Made):
         self.exact_of = ""
         self.published: dict[str, tuple[float, float, str]] = {}
         self.sizes: dict[str, Param] = {}
-        self.shapes: tuple[Shape, ...] = ()
+        self._drawn: tuple[Shape, ...] | Callable[[], tuple[Shape, ...]] = ()
         self.t_end, self.h = 3.0, 1e-3
         self.revision = 0
         self.made: dict[str, Any] = {}  # of its equations, on demand: rewritten, compiled
@@ -194,7 +194,13 @@ class System(TakesInputs, metaclass=Made):
 
     def __getstate__(self) -> dict[str, object]:
         """Return the state for copies and pickles, without compiled code."""
-        return self.__dict__ | {"made": {}}
+        return self.__dict__ | {"made": {}, "_drawn": self.shapes}
+
+    def __copy__(self) -> Self:
+        """Return a copy without compiled code, whose sketch is made when somebody looks."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__ | {"made": {}})
+        return other
 
     # -- specification ------------------------------------------------------------------------
 
@@ -272,18 +278,43 @@ class System(TakesInputs, metaclass=Made):
 
     # -- sketch -------------------------------------------------------------------------------
 
-    def sketch(self, *shapes: Shape | Iterable[Shape]) -> None:
+    def sketch(self, *shapes: Shape | Iterable[Shape] | Callable[[], Iterable[Shape]]) -> None:
         """Set the shapes that animate the system (see `explorer.systems.sketch`).
 
         An element of a schematic is several shapes. The value of a shape may use `signals` too:
         multipliers of laws by their names, alpha_1, ... of step functions, theta_NAME of regions,
         mode_NAME of modes, which is 1 while the mode is active and 0 otherwise.
 
+        Instead of shapes it takes one function that returns them, for a picture of many formulas:
+        it is called when somebody looks, and what is wrong is said then.
+
         Raises
         ------
         BadModel
             If a point or a value has an unknown symbol, or a point or radius has a signal.
         """
+        if len(shapes) == 1 and callable(shapes[0]):
+            self._drawn = functools.partial(self._sketched, shapes[0])
+        else:
+            self._drawn = self._checked(shapes)
+        self.touch()
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """The shapes of its sketch."""
+        if callable(self._drawn):
+            self._drawn = self._drawn()
+        return self._drawn
+
+    def sketched_as(self, system: System) -> None:
+        """Take the sketch of a system that has the same states."""
+        self._drawn = (lambda: system.shapes) if callable(system._drawn) else system._drawn
+
+    def _sketched(self, draw: Callable[[], Iterable[Shape]]) -> tuple[Shape, ...]:
+        return self._checked(tuple(draw()))
+
+    def _checked(self, shapes: Iterable[Shape | Iterable[Shape]]) -> tuple[Shape, ...]:
+        """Return shapes whose formulas are expressions of known symbols."""
         names, what = self.symbols(), f"sketch of '{self.name}'"
         known = {**names, **{k: sp.Symbol(k) for k in self.signals}}
         given = [s for some in shapes for s in (some if isinstance(some, tuple) else (some,))]
@@ -307,8 +338,7 @@ class System(TakesInputs, metaclass=Made):
                 "states and parameters. As the value of a shape, such as the current of a "
                 f"resistor, {signals[0]!r} is allowed."
             )
-        self.shapes = checked
-        self.touch()
+        return checked
 
     @property
     def signals(self) -> tuple[str, ...]:

@@ -13,7 +13,6 @@ from explorer.systems.assembly import dependence
 from explorer.systems.linkages.assembly import Equations
 from explorer.systems.linkages.parts import Drawing, Parts, Vector
 from explorer.systems.mechanical import MechanicalSystem
-from explorer.systems.sketch import Shape
 from explorer.types import Names, Value
 
 __all__ = ["Mechanism"]
@@ -82,7 +81,8 @@ class Mechanism(Parts):
         system.start(q0, v0, t_end=t_end, h=h, assemble=follows)
         system.start(redundant=redundant and bool(system.constraints))
         system.references = self.references
-        system.sketch(*self._shapes())
+        size, parts = 0.02 * self._extent(), self._ordered()
+        system.sketch(lambda: [shape for draw in parts for shape in draw(size)])
         return system
 
     def _check_mass(self) -> None:
@@ -151,11 +151,6 @@ class Mechanism(Parts):
         return [y if o else old for old, o, y in zip(given, off, found.tolist(), strict=True)]
 
     # -- the sketch ---------------------------------------------------------------------------
-
-    def _shapes(self) -> list[Shape]:
-        """Return the shapes of all parts."""
-        size = 0.02 * self._extent()
-        return [shape for draw in self._ordered() for shape in draw(size)]
 
     def _ordered(self) -> list[Drawing]:
         """Return what draws the parts, from back to front."""
