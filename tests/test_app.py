@@ -141,6 +141,7 @@ def test_the_first_panel_loads_no_part_of_scipy_that_it_does_not_use():
     heavy = ["integrate", "interpolate", "optimize", "spatial", "special"]
     lines = (
         "import sys, explorer; explorer.explore('bouncing_ball'); "
+        "explorer.simulate(explorer.models.pendulum(), explorer.EventDriven()); "
         f"print([part for part in {heavy} if 'scipy.' + part in sys.modules])"
     )
     said = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True)

@@ -65,6 +65,23 @@ class March:
         return self.status
 
 
+@for_each("name", sorted(SCIPY))
+def test_the_coefficients_are_those_of_scipy_to_the_last_bit(name):
+    mine, pair = METHODS[name](), SCIPY[name]
+    stages = mine.stages
+    np.testing.assert_array_equal(mine.A[:stages, :stages], pair.A[:stages, :stages])
+    np.testing.assert_array_equal(mine.A[stages, :stages], pair.B)
+    np.testing.assert_array_equal(mine.c[:stages], pair.C[:stages])
+    if name == "dop853":
+        np.testing.assert_array_equal(mine.A[13:], pair.A_EXTRA)
+        np.testing.assert_array_equal(mine.c[13:], pair.C_EXTRA)
+        np.testing.assert_array_equal(mine.E[:, :13], [pair.E5, pair.E3])
+        np.testing.assert_array_equal(mine.D, pair.D)
+    else:
+        np.testing.assert_array_equal(mine.E[0, :7], pair.E)
+        np.testing.assert_array_equal(mine.D[:, :7], pair.P.T)
+
+
 @for_each("name", ["dopri5", "dop853"])
 @for_each("width", [0, 2])
 def test_explicit_steps_errors_and_polynomials_are_those_of_scipy(name, width):

@@ -1,6 +1,8 @@
 """Coefficients of the Runge-Kutta methods and of Newmark's, as the kernels take them.
 
-The pairs are SciPy's.
+The pairs are those of Dormand and Prince: of order 8 from the program dop853 of Hairer, Norsett and
+Wanner, Solving ODEs I; of order 5 with the polynomial of Shampine. They are SciPy's to the last bit,
+but stand in ``pairs.json``: to load `scipy.integrate` takes longer than a first run.
 
 Radau IIA: Hairer, Wanner, Solving ODEs II, table IV.5.6.
 """
@@ -8,12 +10,14 @@ Radau IIA: Hairer, Wanner, Solving ODEs II, table IV.5.6.
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import scipy  # loads its parts when they are asked for
 
 from explorer.kernels.event_driven import records
 
@@ -85,9 +89,15 @@ _NODES = np.append(0.0, _RADAU.sum(axis=1))
 _POLYNOMIAL = np.linalg.inv(_NODES[:, None] ** np.arange(4)) / np.arange(1.0, 5.0)[:, None]
 
 
+def _pair(name: str) -> SimpleNamespace:
+    """Return the coefficients of a pair, named as SciPy names them."""
+    held = json.loads(Path(__file__).with_name("pairs.json").read_text("utf-8"))[name]
+    return SimpleNamespace(**{key: np.array(value, float) for key, value in held.items()})
+
+
 @functools.cache
 def _dop853() -> Tableau:
-    pair = scipy.integrate.DOP853
+    pair = _pair("DOP853")
     return Tableau(
         records.DOP853,
         12,
@@ -102,7 +112,7 @@ def _dop853() -> Tableau:
 
 @functools.cache
 def _dopri5() -> Tableau:
-    pair = scipy.integrate.RK45
+    pair = _pair("RK45")
     return Tableau(
         records.DOPRI5,
         6,
