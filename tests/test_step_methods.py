@@ -69,7 +69,8 @@ class March:
 def test_the_coefficients_are_those_of_scipy_to_the_last_bit(name):
     mine, pair = METHODS[name](), SCIPY[name]
     stages = mine.stages
-    np.testing.assert_array_equal(mine.A[:stages, :stages], pair.A[:stages, :stages])
+    wide = pair.A.shape[1]
+    np.testing.assert_array_equal(mine.A[:stages, :wide], pair.A[:stages])
     np.testing.assert_array_equal(mine.A[stages, :stages], pair.B)
     np.testing.assert_array_equal(mine.c[:stages], pair.C[:stages])
     if name == "dop853":

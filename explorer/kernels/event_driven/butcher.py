@@ -1,8 +1,8 @@
 """Coefficients of the Runge-Kutta methods and of Newmark's, as the kernels take them.
 
 The pairs are those of Dormand and Prince: of order 8 from the program dop853 of Hairer, Norsett and
-Wanner, Solving ODEs I; of order 5 with the polynomial of Shampine. They are SciPy's to the last bit,
-but stand in ``pairs.json``: to load `scipy.integrate` takes longer than a first run.
+Wanner, Solving ODEs I; of order 5 with the polynomial of Shampine. They are SciPy's to the last
+bit, but stand in ``pairs.json``: to load `scipy.integrate` takes longer than a first run.
 
 Radau IIA: Hairer, Wanner, Solving ODEs II, table IV.5.6.
 """
