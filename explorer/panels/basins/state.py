@@ -8,7 +8,6 @@ of the section, or in s where the section is an event. Full keys: "see.x" and so
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Mapping
 from typing import cast
@@ -17,6 +16,7 @@ from explorer.dispatch.simulate import simulate
 from explorer.errors import BadValue, suggest
 from explorer.models import models
 from explorer.panels.code import called, opening
+from explorer.panels.menus import menu
 from explorer.panels.orbits.state import offered as goes_on
 from explorer.panels.see import SeeStates
 from explorer.panels.session import Model
@@ -69,7 +69,7 @@ NOT_OFFERED = {
 }
 
 
-@functools.cache
+@menu("basins")
 def offered(name: str) -> bool:
     """Whether the menu has a model: something attracts, and two of its starts may vary."""
     system = models[name]() if name not in NOT_OFFERED and goes_on(name) else None

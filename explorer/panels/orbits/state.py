@@ -11,7 +11,6 @@ on.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import json
 from collections.abc import Callable, Mapping
 from typing import TypeVar, cast
@@ -23,6 +22,7 @@ from explorer.dispatch.simulate import simulate
 from explorer.errors import BadValue, suggest
 from explorer.models import models
 from explorer.panels.code import called, opening
+from explorer.panels.menus import menu
 from explorer.panels.orbits.aside import MOST_STARTS, Aside, Through, further
 from explorer.panels.see import SeeStates
 from explorer.panels.session import Model, Session
@@ -54,7 +54,7 @@ Found = TypeVar("Found")
 _SETTLES = 100  # returns that are left out before
 
 
-@functools.cache
+@menu("orbits")
 def offered(name: str) -> bool:
     """Whether the menu has a model: one that is driven, or whose motion is made to go on."""
     system = models[name]()

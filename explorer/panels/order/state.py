@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import ClassVar, TypeAlias, cast
 
@@ -17,6 +17,7 @@ from explorer.dispatch.simulate import simulate
 from explorer.errors import BadValue, ExplorerError
 from explorer.models import models
 from explorer.panels.code import called, opening, settings
+from explorer.panels.menus import menu
 from explorer.panels.see import SeeStates
 from explorer.panels.session import Model, Session
 from explorer.panels.state import State, States
@@ -29,7 +30,7 @@ from explorer.schemes.fesd import FESD
 from explorer.study.asked import Chosen, Run
 from explorer.study.order_diagram import STAGED, STEPS, order_diagram, staged, truth
 from explorer.study.work_precision import WorkCurve, WorkPrecision
-from explorer.systems import StepSystem, System
+from explorer.systems import StepSystem
 
 __all__ = ["CURVES", "KNOBS", "WIDTH", "OrderSession", "OrderStates", "offered"]
 
@@ -41,14 +42,10 @@ _MOVING = 5  # of the steps are run while a slider moves
 _PLAIN = 80  # intervals of the run that has to succeed before anything is drawn
 
 
+@menu("order")
 def offered(name: str) -> bool:
     """Tell whether a model of the gallery has step functions."""
-    return _stepped(models[name])
-
-
-@functools.cache  # to build every model takes a tenth of a second
-def _stepped(build: Callable[[], System]) -> bool:
-    return isinstance(build(), StepSystem)
+    return isinstance(models[name](), StepSystem)
 
 
 @functools.lru_cache(maxsize=16)

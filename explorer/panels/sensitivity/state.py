@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import ClassVar, cast
 
 import numpy as np
@@ -24,6 +23,7 @@ from explorer.dispatch.simulate import simulate
 from explorer.errors import BadValue, ExplorerError, NotApplicable, suggest
 from explorer.models import models
 from explorer.panels.code import called, opening, settings
+from explorer.panels.menus import menu
 from explorer.panels.session import Model, Session
 from explorer.panels.state import START, State, States, saved
 from explorer.parameters import number
@@ -48,17 +48,13 @@ _RESTS = 1e-9  # of the largest motion
 _CROWD = 6  # so many events tell all that a first picture has to tell
 
 
+@menu("sensitivity")
 def offered(name: str) -> bool:
     """Tell whether a model of the gallery has located events to differentiate across.
 
     Not so a model whose own run meets a jump of its formulas at an event: it has no derivatives.
     """
-    return _located(models[name])
-
-
-@functools.cache  # to build every model takes a tenth of a second
-def _located(build: Callable[[], System]) -> bool:
-    system = build()
+    system = models[name]()
     if not any(kind.differentiates(system) for kind in schemes.values()):
         return False
     if not sharp_formulas(system):
