@@ -13,6 +13,7 @@ import explorer as ex
 from explorer.errors import BadValue, NotApplicable
 from explorer.panels.answer import SessionAnswer
 from explorer.panels.basins import state as basins
+from explorer.panels.orbits.state import OrbitsSession
 from explorer.panels.session import Session
 from explorer.panels.session_panel import panels
 from explorer.panels.static_twin import static_twin
@@ -72,6 +73,7 @@ def test_pictures_are_those_of_runs_on_the_grid():
 @pytest.mark.parametrize("kind", sorted(panels))
 def test_every_panel_has_a_twin_that_is_small(kind, monkeypatch):
     monkeypatch.setattr(basins, "COARSE", ((24, 18), (8, 6)))
+    monkeypatch.setattr(OrbitsSession, "columns", 41)
     panel = panels[kind].opens()
     state = panel.session.to_json()
     twin = panel.twin(points=2)

@@ -136,7 +136,8 @@ def test_every_view_is_a_plain_figure(view, name, scheme):
     assert len(figure.data) == len(picture.data)
 
 
-@for_each(("name", "scheme"), CASES)
+@pytest.mark.broad
+@pytest.mark.parametrize(("name", "scheme"), CASES)
 def test_every_curve_has_its_axes(name, scheme):
     for view in VIEWS:
         if not applies(view, name, scheme):
