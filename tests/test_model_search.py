@@ -77,6 +77,16 @@ def test_what_is_not_found_is_said(words, said):
         ex.models.search(words)
 
 
+def test_the_gallery_lists_its_names():
+    assert [*ex.models] == [*models]
+    assert len(ex.models) == len(models)
+    assert "bouncing_ball" in ex.models
+    assert "nobody" not in ex.models
+    for wrong in (0, None):
+        with pytest.raises(ex.BadValue, match="A search needs a word"):
+            ex.models[wrong]
+
+
 def test_own_models_are_searched_too():
     def slinky() -> ex.MechanicalSystem:
         return ex.MechanicalSystem("slinky", q="x", text="A spring walks down the stairs.")

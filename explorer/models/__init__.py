@@ -8,7 +8,7 @@ a folder of yours whose files are found in the same way. `search` finds models b
 import functools
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import ParamSpec, TypeAlias, TypeVar, overload
 
@@ -164,8 +164,19 @@ def search(words: str) -> Found:
 
 
 class _Gallery(ModuleType):
+    """The module as a mapping of words to models, which lists all names."""
+
     def __getitem__(self, words: str) -> Found:
         return search(words)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(models)
+
+    def __len__(self) -> int:
+        return len(models)
+
+    def __contains__(self, name: object) -> bool:
+        return name in models
 
 
 sys.modules[__name__].__class__ = _Gallery

@@ -97,9 +97,9 @@ def found(words: str, builds: Mapping[str, Build], said: str = "") -> Found:
     Raises
     ------
     BadValue
-        If there are no words, or no model has them.
+        If there are no words, as in a number, or no model has them.
     """
-    asked = _words(words)
+    asked = _words(words) if isinstance(words, str) else []
     if not asked:
         raise BadValue('A search needs a word, such as ex.models.search("friction").')
     scores = {}
