@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -309,3 +312,39 @@ def test_a_multiplier_cannot_place_a_shape_but_may_be_its_value(where):
     assert system.shapes == before
     system.sketch(circle("v", 0, "R"), schematic.resistor((0, 0), (1, 0), "R", "v_F2"))
     assert any(shape.value is not None for shape in system.shapes)
+
+
+# -- a sketch that is made when somebody looks ----------------------------------------------------
+
+
+def drawn_later(draw):
+    ball = ex.MechanicalSystem("ball", q="y", force=[-9.81])
+    ball.sketch(draw)
+    return ball
+
+
+def test_a_sketch_by_a_function_is_made_once_and_when_somebody_looks():
+    asked = []
+
+    def draw():
+        asked.append(1)
+        return [ex.circle(0, "y", 0.1), ex.line((0, 0), (1, "2*y"))]
+
+    ball = drawn_later(draw)
+    beside = copy.copy(ball)
+    assert asked == []
+    straight = ex.MechanicalSystem("ball", q="y", force=[-9.81])
+    straight.sketch(*draw())
+    assert ball.shapes == straight.shapes
+    assert ball.shapes is ball.shapes
+    assert len(asked) == 2
+    assert beside.shapes == straight.shapes
+    assert pickle.loads(pickle.dumps(beside)).shapes == straight.shapes
+
+
+def test_what_is_wrong_in_it_is_said_when_somebody_looks():
+    ball = drawn_later(lambda: [ex.circle(0, "z", 0.1)])
+    with pytest.raises(ex.BadModel, match=r"sketch of 'ball'.*'z'"):
+        ball.shapes
+    with pytest.raises(ex.ExplorerError, match="a shape of the sketch"):
+        ball.sketch(list, ex.circle(0, "y", 0.1))

@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 import sympy as sp
@@ -286,7 +286,8 @@ class System(TakesInputs, metaclass=Made):
         mode_NAME of modes, which is 1 while the mode is active and 0 otherwise.
 
         Instead of shapes it takes one function that returns them, for a picture of many formulas:
-        it is called when somebody looks, and what is wrong is said then.
+        it is called when somebody looks, or the system is compiled with its sketch, as mechanical
+        ones are. What is wrong is said then.
 
         Raises
         ------
@@ -296,7 +297,7 @@ class System(TakesInputs, metaclass=Made):
         if len(shapes) == 1 and callable(shapes[0]):
             self._drawn = functools.partial(self._sketched, shapes[0])
         else:
-            self._drawn = self._checked(shapes)
+            self._drawn = self._checked(cast("tuple[Shape | Iterable[Shape], ...]", shapes))
         self.touch()
 
     @property
