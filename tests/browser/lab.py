@@ -225,7 +225,8 @@ def lags(log: dict) -> np.ndarray:
 def keeps_up(lab: Lab, key: str, seconds: float, drawn: str = FIRST) -> dict:
     """Hold a key until the pictures keep up with it; a busy machine has three tries.
 
-    A queue would make each picture later than the one before, on every try.
+    A queue would make each picture later than the one before, on every try. Without one a key waits
+    for the picture that is made, and for its own: three pictures at most, also where they are slow.
     """
     for _ in range(3):
         log = lab.hold(key, seconds, drawn)
@@ -238,8 +239,9 @@ def keeps_up(lab: Lab, key: str, seconds: float, drawn: str = FIRST) -> dict:
               f"{np.diff(times).max():.0f} ms, lag {first:.0f} then {second:.0f} ms, "
               f"{log['bytes'] / len(times) / 1000:.1f} kB a picture, {len(log['set'])} keys")  # fmt: skip
         assert log["drawn"][-1][1] == pytest.approx(log["set"][-1][1], rel=1e-6)
-        if second <= 2 * first + 50 and rate >= 12:
+        most = max(2 * first, 3000 / rate) + 50
+        if second <= most and rate >= 12:
             break
-    assert second <= 2 * first + 50
+    assert second <= most
     assert rate >= 8  # a sanity bound; the number is printed
     return log
