@@ -2,7 +2,7 @@
 
 The pairs are those of Dormand and Prince: of order 8 from the program dop853 of Hairer, Norsett and
 Wanner, Solving ODEs I; of order 5 with the polynomial of Shampine. They are SciPy's to the last
-bit, but stand in ``pairs.json``: to load `scipy.integrate` takes longer than a first run.
+bit, but stand in ``pairs.json``: to load `scipy.integrate` takes half a second.
 
 Radau IIA: Hairer, Wanner, Solving ODEs II, table IV.5.6.
 """
