@@ -14,17 +14,23 @@ from explorer.panels import menus, panels
 from explorer.panels.menus import FILE, RULES, shipped
 
 
-def fresh(name: str) -> list[str]:
-    """Return the panels whose rules offer a model."""
+def fresh(name: str) -> dict[str, bool]:
+    """Return what the rule of each panel says of a model."""
     assert panels  # what imports them has declared the rules
     with mock.patch.object(menus, "shipped", dict):  # one rule asks that of another panel
-        return [panel for panel, rule in sorted(RULES.items()) if rule(name)]
+        return {panel: rule(name) for panel, rule in sorted(RULES.items())}
+
+
+def stored(name: str) -> dict[str, bool | None]:
+    """Return what the file says of a model."""
+    return {panel: shipped().get(panel, {}).get(name) for panel in sorted(RULES)}
 
 
 def written() -> str:
     """Return the file of the menus of all models."""
-    rows = [f"  {json.dumps(name)}: {json.dumps(fresh(name))}" for name in sorted(models)]
-    return "{\n" + ",\n".join(rows) + "\n}\n"
+    said = {name: fresh(name) for name in sorted(models)}
+    held = {panel: {name: now[panel] for name, now in said.items()} for panel in sorted(RULES)}
+    return json.dumps(held, indent=1) + "\n"
 
 
 def main() -> None:
@@ -34,9 +40,9 @@ def main() -> None:
         FILE.write_text(written(), "utf-8")
         shipped.cache_clear()
     for name in sorted(models):
-        if shipped().get(name) != (now := fresh(name)):
-            print(f"{name} stands in {shipped().get(name)}, and is offered by {now}")
-    print(f"{len(shipped())} models")
+        if stored(name) != (now := fresh(name)):
+            print(f"{name}: the file says {stored(name)}, the rules say {now}")
+    print(f"{len(models)} models, {len(shipped())} panels")
 
 
 if __name__ == "__main__":

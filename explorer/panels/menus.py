@@ -1,8 +1,8 @@
 """Which models the menu of a panel offers.
 
 A panel tells by the system whether a model suits it, but to build all models takes seconds, and
-its menu is there when it opens. So for our models the answers are made once and shipped in a file;
-`python tests/stored_menus.py` compares them with fresh ones.
+its menu has to be there when it opens. So for our models the answers are made once and shipped in a
+file; `python tests/stored_menus.py` compares them with fresh ones.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def menu(panel: str) -> Callable[[Rule], Rule]:
         def offered(name: str) -> bool:
             build = models[name]
             ours = build.__module__.startswith("explorer.models.")
-            known = shipped().get(name) if ours else None
-            return asked(name, build) if known is None else panel in known
+            known = shipped().get(panel, {}).get(name) if ours else None
+            return asked(name, build) if known is None else known
 
         return offered
 
@@ -41,7 +41,7 @@ def menu(panel: str) -> Callable[[Rule], Rule]:
 
 
 @functools.cache
-def shipped() -> dict[str, list[str]]:
-    """Return the panels that offer each of our models."""
-    held: dict[str, list[str]] = json.loads(FILE.read_text("utf-8"))
+def shipped() -> dict[str, dict[str, bool]]:
+    """Return for each panel whether it offers a model, for each of ours."""
+    held: dict[str, dict[str, bool]] = json.loads(FILE.read_text("utf-8"))
     return held
