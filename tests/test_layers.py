@@ -7,7 +7,7 @@ import functools
 import importlib
 import re
 import statistics
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -41,35 +41,40 @@ def _is_type_checking(test: ast.expr) -> bool:
     return "TYPE_CHECKING" in (getattr(test, "id", ""), getattr(test, "attr", ""))
 
 
-def imports(node: ast.AST) -> Iterator[str]:
+def imports(found: Collection[ast.AST]) -> Iterator[str]:
     """Yield every module a source text imports, in functions too, not under TYPE_CHECKING."""
-    match node:
-        case ast.If(test=test) if _is_type_checking(test):
-            for child in node.orelse:
-                yield from imports(child)
-            return
-        case ast.Import(names=names):
-            yield from (alias.name for alias in names)
-        case ast.ImportFrom(module=module, names=names, level=level):
-            prefix = "." * level + (module or "")
-            if prefix == "explorer":
-                yield from (f"explorer.{alias.name}" for alias in names)
-            else:
-                yield prefix
-        case ast.Call(func=function, args=[ast.Constant(value=str() as name), *_]):
-            if "import_module" in (getattr(function, "id", ""), getattr(function, "attr", "")):
-                yield name
-        case ast.Call(func=function, args=[ast.JoinedStr(values=[ast.Constant(value=name), *_])]):
-            if "import_module" in (getattr(function, "id", ""), getattr(function, "attr", "")):
-                yield name
-    for child in ast.iter_child_nodes(node):
-        yield from imports(child)
+    guarded = (n for n in found if isinstance(n, ast.If) and _is_type_checking(n.test))
+    unseen = {id(inner) for n in guarded for one in n.body for inner in ast.walk(one)}
+    for node in found:
+        if not isinstance(node, ast.Import | ast.ImportFrom | ast.Call) or id(node) in unseen:
+            continue
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=module, names=names, level=level):
+                prefix = "." * level + (module or "")
+                if prefix == "explorer":
+                    yield from (f"explorer.{alias.name}" for alias in names)
+                else:
+                    yield prefix
+            case ast.Call(func=function, args=[first, *_]):
+                if "import_module" in (getattr(function, "id", ""), getattr(function, "attr", "")):
+                    match first:
+                        case ast.Constant(value=str() as name):
+                            yield name
+                        case ast.JoinedStr(values=[ast.Constant(value=name), *_]):
+                            yield name
+
+
+def walked(source: str) -> tuple[ast.AST, ...]:
+    """Return all nodes of a source text."""
+    return (*ast.walk(ast.parse(source)),)
 
 
 @functools.cache
-def parsed(path: Path) -> ast.Module:
-    """Return the tree of a file, read once."""
-    return ast.parse(path.read_text())
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Return all nodes of a file, read and walked once."""
+    return walked(path.read_text())
 
 
 def layer(path: Path) -> str:
@@ -77,25 +82,25 @@ def layer(path: Path) -> str:
     return path.relative_to(EXPLORER).parts[0].removesuffix(".py")
 
 
-def complaints(own: str, source: str) -> list[str]:
+def complaints(own: str, found: Collection[ast.AST]) -> list[str]:
     """Return a sentence for each import that a file of layer `own` may not make."""
-    found = []
-    for name in imports(ast.parse(source)):
+    said = []
+    for name in imports(found):
         if name.startswith("."):
-            found.append(f"{own}: the relative import {name} hides its layer")
+            said.append(f"{own}: the relative import {name} hides its layer")
             continue
         head, _, rest = name.partition(".")
         if head in HOMES and own not in HOMES[head]:
-            found.append(f"{own} imports {head}")
+            said.append(f"{own} imports {head}")
         if head != "explorer":
             continue
         target = rest.partition(".")[0] or "__init__"
         rank = RANK.get(target, len(ORDER))  # a lazy name of explorer/__init__.py
         if target != own and rank >= RANK[own] and own != "__init__" and RANK[own] < len(ORDER):
-            found.append(f"{own} imports {name}, which stands below it")
+            said.append(f"{own} imports {name}, which stands below it")
         if target == "models" != own and own != "tasks" and RANK[own] < RANK["panels"]:
-            found.append(f"{own} imports {name}; only tasks, panels and what stands below them may")
-    return found
+            said.append(f"{own} imports {name}; only tasks, panels and what stands below them may")
+    return said
 
 
 @pytest.mark.parametrize("name", [*ORDER, *TOP])
@@ -104,7 +109,7 @@ def test_imports_point_upwards(name):
     paths = [path for path in SOURCES if layer(path) == name]
     assert paths
     for path in paths:
-        assert complaints(name, path.read_text()) == [], path
+        assert complaints(name, nodes(path)) == [], path
 
 
 def test_the_table_of_the_contributors_is_that_of_the_test():
@@ -152,7 +157,7 @@ def test_every_layer_is_named():
 )
 def test_a_wrong_arrow_is_caught(own, source):
     """The check itself is checked: each of these texts breaks one rule."""
-    assert complaints(own, source)
+    assert complaints(own, walked(source))
 
 
 @pytest.mark.parametrize(
@@ -166,7 +171,7 @@ def test_a_wrong_arrow_is_caught(own, source):
 )
 def test_a_right_arrow_is_let_through(own, source):
     """The check does not refuse what is allowed."""
-    assert complaints(own, source) == []
+    assert complaints(own, walked(source)) == []
 
 
 def arrows() -> dict[str, set[str]]:
@@ -177,9 +182,8 @@ def arrows() -> dict[str, set[str]]:
     }
     found = {}
     for own, path in names.items():
-        nodes = list(ast.walk(parsed(path)))
-        heads = [a.name for node in nodes if isinstance(node, ast.Import) for a in node.names]
-        for node in nodes:
+        heads = [a.name for node in nodes(path) if isinstance(node, ast.Import) for a in node.names]
+        for node in nodes(path):
             if isinstance(node, ast.ImportFrom) and node.module:
                 whole = ((f"{node.module}.{a.name}", node.module) for a in node.names)
                 heads += [full if full in names else module for full, module in whole]
@@ -238,7 +242,7 @@ SLOTS = 0  # numbered slots of kernels; may only fall, to 0
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Yield the functions of a file, those in classes and in functions too."""
-    for node in ast.walk(parsed(path)):
+    for node in nodes(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
 
@@ -268,22 +272,22 @@ def test_few_functions_have_many_arguments_or_lines():
     assert longest[1] <= LONGEST, longest
 
 
-def anys(source: str) -> set[int]:
+def anys(found: Collection[ast.AST]) -> set[int]:
     """Return the lines of a source text on which `Any` is a type; imports do not count."""
-    names = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name))
+    names = (node for node in found if isinstance(node, ast.Name))
     return {node.lineno for node in names if node.id == "Any"}
 
 
 def test_few_types_are_any():
     """A type says what a thing is; the number of lines that leave it open only falls."""
-    counts = {path: len(anys(path.read_text())) for path in SOURCES}
+    counts = {path: len(anys(nodes(path))) for path in SOURCES}
     assert sum(counts.values()) <= ANY, max(counts, key=lambda path: counts[path])
 
 
 def test_an_open_type_is_seen():
     """The check itself is checked."""
     source = "from typing import Any\ndef f(x: Any, y: list[Any]) -> int:\n    z: Any = x\n"
-    assert anys(source) == {2, 3}
+    assert anys(walked(source)) == {2, 3}
 
 
 def test_the_formatter_lays_out_all_but_tables():
@@ -295,15 +299,15 @@ def test_the_formatter_lays_out_all_but_tables():
     )
 
 
-def slots(source: str) -> list[str]:
-    """Return the numbered slots of the kernels in a source text.
+def slots(tree: Collection[ast.AST]) -> list[str]:
+    """Return the numbered slots of the kernels among the nodes of a source text.
 
     What a kernel indexes by whole numbers only, and never runs through, is no vector but a record
     whose fields have no names: ``options[7]``, ``ints[0, 0]``, ``found[0]``. A field of a row of a
     structured array, ``state[0].width``, has a name. Each subscript counts.
     """
     found = []
-    for function in ast.walk(ast.parse(source)):
+    for function in tree:
         kernels = getattr(function, "decorator_list", [])
         if not any(re.match(r"(kernel|template)\b", ast.unparse(one)) for one in kernels):
             continue
@@ -323,7 +327,7 @@ def slots(source: str) -> list[str]:
 
 
 def test_few_fields_of_kernels_are_known_by_number():
-    found = {path: slots(path.read_text()) for path in SOURCES if layer(path) == "kernels"}
+    found = {path: slots(nodes(path)) for path in SOURCES if layer(path) == "kernels"}
     most = max(found, key=lambda path: len(found[path]))
     assert sum(map(len, found.values())) <= SLOTS, (
         f"return what a kernel ends with, or name it as a field of a structure: {most} has "
@@ -342,5 +346,5 @@ def test_few_fields_of_kernels_are_known_by_number():
     ],
 )
 def test_a_numbered_slot_is_told_from_a_component(body, count):
-    assert len(slots(f"@kernel(inner=True)\ndef f(k):\n    {body}")) == count
-    assert slots(f"def f(k):\n    {body}") == []
+    for head, found in (("@kernel(inner=True)\n", count), ("", 0)):
+        assert len(slots(walked(f"{head}def f(k):\n    {body}"))) == found
