@@ -130,17 +130,20 @@ class _Finder:
 
     def _places(self, G: np.ndarray, J: np.ndarray, states: np.ndarray) -> tuple[_Place, ...]:
         """Return the point at which a contact acts, or one of each of two bodies; (): none."""
-        still = np.abs(J).max(axis=(0, 2, 3)) == 0
-        one = [(k, *self._along(G, J[:, k])) for k in np.flatnonzero(~still).tolist()]
-        fit = [(k, n) for k, n, misses in one if misses < _FITS]
+        moved = np.flatnonzero(np.abs(J).max(axis=(0, 2, 3)) != 0)
+        fit = [(int(moved[i]), n) for i, n in self._along(G, J[:, moved])]
         if any(_distance(n) for _, n in fit):
             return (self._best(fit, states),)
-        two = [
-            ((a, b), *self._along(G, J[:, a] - J[:, b]))
-            for a, b in itertools.permutations(np.flatnonzero(~still).tolist(), 2)
-            if self.points[a][0] != self.points[b][0]
-        ]
-        both = [(ab, n) for ab, n, misses in two if misses < _FITS]
+        pairs = np.array(
+            [
+                (a, b)
+                for a, b in itertools.permutations(moved.tolist(), 2)
+                if self.points[a][0] != self.points[b][0]
+            ],
+            int,
+        ).reshape(-1, 2)
+        two = self._along(G, J[:, pairs[:, 0]] - J[:, pairs[:, 1]])
+        both = [((int(pairs[i, 0]), int(pairs[i, 1])), n) for i, n in two]
         # of a block at a stop of its wedge: another force outside would do the same work
         if fit and not any(_distance(n) for _, n in both):
             return (self._best(fit, states),)
@@ -151,19 +154,26 @@ class _Finder:
         of_it = [(b, -n) for (a, b), n in both if self.points[a][0] == first.shape]
         return first, self._best(of_it, states)
 
-    def _along(self, G: np.ndarray, J: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the vector by which a force acts at a point, (k, 2), and what is left out.
+    def _along(self, G: np.ndarray, J: np.ndarray) -> list[tuple[int, np.ndarray]]:
+        """Return at which points, (k, m, 2, n), a force may act, and by what vectors, (k, 2).
 
         A point that moves along a line leaves its direction open: a wall along an axis, or none.
+        All points at once: of two bodies there are a thousand pairs.
         """
-        if not (np.isfinite(G).all() and np.isfinite(J).all()):
-            return np.zeros((len(G), 2)), np.inf
-        least = [np.linalg.pinv(j.T, rcond=1e-9) @ g for g, j in zip(G, J, strict=True)]
-        tries = [np.tile(axis, (len(G), 1)) for axis in _AXES] + [np.array(least)]
+        if not np.isfinite(G).all():
+            return []
+        count, points = J.shape[:2]
+        known = np.isfinite(J).all(axis=(0, 2, 3))
+        J = np.where(known[:, None, None], J, 0.0)
+        least = np.einsum("kmin,kn->kmi", np.linalg.pinv(J.swapaxes(2, 3), rcond=1e-9), G)
+        tries = [np.broadcast_to(axis, (count, points, 2)) for axis in _AXES] + [least]
         size = max(float(np.abs(G).max()), 1e-300)
-        misses = [float(np.abs(np.einsum("kin,ki->kn", J, n) - G).max()) / size for n in tries]
-        best = next((k for k, miss in enumerate(misses) if miss < _FITS), len(tries) - 1)
-        return tries[best], misses[best]
+        left = [np.abs(np.einsum("kmin,kmi->kmn", J, n) - G[:, None]) for n in tries]
+        fits = np.array([miss.max(axis=(0, 2)) / size < _FITS for miss in left]) & known
+        return [
+            (int(i), tries[int(fits[:, i].argmax())][:, i])
+            for i in np.flatnonzero(fits.any(axis=0))
+        ]
 
     def _best(self, fit: Sequence[tuple[int, np.ndarray]], states: np.ndarray) -> _Place:
         """Return the most likely point: of a disc, of a solid; the side of it that touches."""
