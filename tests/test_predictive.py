@@ -212,14 +212,17 @@ def test_a_pushed_hopper_comes_back_to_its_jump():
 
 @functools.cache
 def two_jumps():
-    """Return the plan of two jumps by 15 intervals."""
+    """Return the plan of two jumps by 15 intervals; its modes are told, for to find them takes long."""
+    stand, fly = ["stick"], ["open"]
+    modes = stand + 2 * fly + stand + 3 * fly + stand + 5 * fly + 2 * stand
     return ex.optimize(
-        ex.tasks.planar_hopper(jumps=2, intervals=15), reference(2, 15), progress=False
-    )
+        ex.tasks.planar_hopper(jumps=2, intervals=15), reference(2, 15) | {"modes": modes},
+        max_neighbours=0, progress=False,
+    )  # fmt: skip
 
 
 @pytest.mark.broad
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(6))
 def test_a_hopper_that_is_pushed_lands_where_it_shall(seed):
     """A push of 0.2 m/s somewhere in the first jump or the stance behind it; open loop it falls."""
     plan, rng = two_jumps(), np.random.default_rng(seed)
@@ -249,7 +252,7 @@ def test_a_dragged_start_is_planned_again_in_few_iterations(benchmark):
         counts.append(plan.pipeline.iterations - before)
         assert again.solved, again
 
-    benchmark.pedantic(moved, rounds=12)
+    benchmark.pedantic(moved, rounds=8)
     assert np.median(counts) <= 12
 
 
