@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -69,6 +71,12 @@ def five_bar(e: float | None = 1.0, **start) -> ex.MechanicalSystem:
     return system
 
 
+@functools.cache
+def bars(e: float = 1.0, t_end: float = 5.0) -> ex.MechanicalSystem:
+    """Return the mechanism for all tests that change nothing of it: it takes a while to be made."""
+    return five_bar(e, t_end=t_end)
+
+
 @pytest.mark.parametrize("formulation", FORMS)
 @pytest.mark.parametrize("tol", [1e-8, 1e-10, 1e-12])
 def test_a_rod_swings_as_its_pendulum(formulation, tol):
@@ -113,7 +121,7 @@ def test_sensitivities_stay_on_the_constraint(formulation):
 
 
 def test_the_five_bar_meets_the_ground_when_it_should():
-    sens = ex.sensitivity(five_bar(), TIGHT, ["L01", "L02"], {"w": "y2"})
+    sens = ex.sensitivity(bars(), TIGHT, ["L01", "L02"], {"w": "y2"})
     first = sens.events[0]
     assert first.t == pytest.approx(0.311827604187, abs=1e-11)
     assert first.dt_drho[0] == pytest.approx(0.372364561719, abs=1e-9)
@@ -129,7 +137,7 @@ def test_the_smooth_benchmark_of_the_five_bar(method):
 
 
 def test_all_methods_agree_through_an_impact_of_the_five_bar():
-    system, wrt = five_bar(0.7, t_end=3.0), ["L01", "LA", "L2", "ground", "x2"]
+    system, wrt = bars(0.7, t_end=3.0), ["L01", "LA", "L2", "ground", "x2"]
     found = {
         method: ex.sensitivity(system, TIGHT, wrt, {"w": "y2", "g": "x2**2"}, method)
         for method in METHODS
@@ -145,7 +153,7 @@ def test_all_methods_agree_through_an_impact_of_the_five_bar():
 
 def test_an_impact_keeps_the_constraints_and_the_law():
     for e in (0.0, 0.4, 1.0):
-        run = ex.simulate(five_bar(e), TIGHT, t_end=1.0)
+        run = ex.simulate(bars(e), TIGHT, t_end=1.0)
         hit = run.events[0]
         row = hit.row
         x = run.q[row]
@@ -156,7 +164,7 @@ def test_an_impact_keeps_the_constraints_and_the_law():
             )
             assert abs(apart @ speed) <= 1e-11
         assert hit.gap_dot_plus == pytest.approx(-e * hit.gap_dot_minus, abs=1e-12)
-        M = np.array(five_bar().mass.subs(run.rho), float)
+        M = np.array(bars().mass.subs(run.rho), float)
         given = M @ (run.v[row] - run.v[row - 1])
         G = np.array([[(c.phi).diff(q) for q in run.system.q] for c in run.system.constraints])
         G = np.array(sp.Matrix(G).subs(dict(zip(run.system.q, x, strict=True))), float)
@@ -170,7 +178,7 @@ def test_an_impact_keeps_the_constraints_and_the_law():
 
 
 def test_the_error_of_the_penalty_falls_as_one_over_alpha():
-    system, wrt = five_bar(0.7, t_end=3.0), ["L01", "LA", "ground"]
+    system, wrt = bars(0.7, t_end=3.0), ["L01", "LA", "ground"]
     exact = ex.sensitivity(system, TIGHT, wrt, {"w": "y2"})
     before, calls = np.inf, exact.solution.march.counts[2]
     for alpha in (1e4, 1e6, 1e8, 1e10):
@@ -261,17 +269,17 @@ def test_a_constraint_that_is_lost_is_told():
 
 def test_an_assembled_start_and_its_derivative():
     for scheme in (TIGHT, ex.MoreauJean(h=1e-3)):
-        run = ex.simulate(five_bar(), scheme, t_end=0.1)
+        run = ex.simulate(bars(), scheme, t_end=0.1)
         assert np.abs(run.phi[0]).max() <= 1e-12
         assert run.q[0, 2:4] == pytest.approx([0.53029, -2.10283], abs=1e-15)
     wrt = ["LA", "L2", "x2"]
-    sens = ex.sensitivity(five_bar(), TIGHT, wrt, {"w": "y1"}, t_end=0.01)
+    sens = ex.sensitivity(bars(), TIGHT, wrt, {"w": "y1"}, t_end=0.01)
     S = sens.solution.S[0].T
     for k, name in enumerate(wrt[:2]):
         sides = []
         for d in (-1e-6, 1e-6):
-            base = five_bar().parameters[name].value
-            sides.append(ex.simulate(five_bar(), TIGHT, t_end=0.01, **{name: base + d}).q[0])
+            base = bars().parameters[name].value
+            sides.append(ex.simulate(bars(), TIGHT, t_end=0.01, **{name: base + d}).q[0])
         assert np.allclose(S[k, :6], (sides[1] - sides[0]) / 2e-6, atol=1e-8)
     assert S[2, 2:4] == pytest.approx([1.0, 0.0], abs=1e-14)
 
@@ -352,12 +360,12 @@ def test_forces_have_derivatives_with_their_jumps():
 def test_forces_of_the_five_bar_jump_as_difference_quotients_do():
     wrt, d = ["L01", "LA"], 1e-5
     times = np.array([0.2, 0.5, 1.0])
-    sens = ex.sensitivity(five_bar(), TIGHT, wrt, {"w": "y2"}, t_end=1.2, t_eval=times)
+    sens = ex.sensitivity(bars(), TIGHT, wrt, {"w": "y2"}, t_end=1.2, t_eval=times)
     rows = np.searchsorted(sens.t, times)
     for k, name in enumerate(wrt):
-        value = five_bar().parameters[name].value
+        value = bars().parameters[name].value
         sides = [
-            ex.simulate(five_bar(), TIGHT, t_end=1.2, t_eval=times, **{name: value + s * d})
+            ex.simulate(bars(), TIGHT, t_end=1.2, t_eval=times, **{name: value + s * d})
             for s in (-1, 1)
         ]
         for quantity, mine in (("lam_phi", sens.Lam_phi),):
@@ -394,6 +402,7 @@ def test_a_cost_may_hold_contact_forces_through_impacts():
         np.testing.assert_allclose(sens.cost_gradient, [by_g, 9.81 * (3.0 - rest)], rtol=1e-6)
 
 
+@functools.cache
 def by_paper(**start) -> ex.MechanicalSystem:
     """Return the five-bar with the law of Corner et al. 2019: (v_x, v_y) -> (v_x, -v_y)."""
     system = five_bar(None, **start)

@@ -62,7 +62,7 @@ def error(stages: int, count: int, **knobs) -> float:
     return float(np.abs(sol.x[-1] - END).max())
 
 
-COUNTS = {1: (2560, 40960), 2: (80, 640), 3: (20, 320), 4: (10, 80)}
+COUNTS = {1: (2560, 10240), 2: (80, 320), 3: (20, 160), 4: (10, 80)}
 
 
 @pytest.mark.parametrize("representation", ["step", "stewart"])
@@ -127,13 +127,13 @@ def test_stewart_is_the_step_form_on_one_surface():
 @pytest.mark.parametrize("after", [3.0, -1.0])
 @pytest.mark.parametrize("representation", ["step", "stewart"])
 def test_one_switch_anywhere(elements, after, representation):
-    """Crossed, or slid along, at 200 seeded times in one interval: all found, all equations hold."""
+    """Crossed, or slid along, at 60 seeded times in one interval: all found, all equations hold."""
     system = ex.FilippovSystem(
         "s", x="x y", c=["x"], S=[[-1], [1]], params={"x0": -0.5},
         modes={"left": ["1", "x"], "right": [after, "x"]}, start={"x": ["x0", 0], "t_end": 1},
     )  # fmt: skip
     scheme = ex.FESD(elements=elements, h=1, representation=representation)
-    times = np.random.default_rng(elements).uniform(0, 1, 197)
+    times = np.random.default_rng(elements).uniform(0, 1, 57)
     for ts in [0.5, 0.25, 1 / 3, *times]:
         sol = ex.simulate(system, scheme, x0=[-ts, 0.0])
         end = max(after, 0) * (1 - ts)
