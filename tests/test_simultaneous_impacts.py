@@ -41,7 +41,7 @@ def corner(seed):
     return system, M, G
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3, 4, 5, 8, 9, 11, 13, 14, 17, 21])
+@pytest.mark.parametrize("seed", [1, 3, 5, 9, 13, 17, 21])
 def test_impulses_in_a_corner_are_those_of_newtons_law(seed):
     """All that happens at one time together: acute corners, where one wall opens the other, too."""
     system, M, G = corner(seed)
@@ -87,7 +87,7 @@ def rod(seed):
     return system
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 5, 8, 10, 11, 17, 20, 33, 46, 58])
+@pytest.mark.parametrize("seed", [0, 2, 8, 11, 20, 46])
 def test_rods_fall_as_event_location_has_it(seed):
     """Struck level, one point after the other, slips that turn within an impact: none stops."""
     system = rod(seed)
@@ -121,7 +121,7 @@ FLOAT = st.floats(-2, 2).map(lambda x: round(x, 3))
 
 
 @given(st.integers(1, 3), st.lists(FLOAT, min_size=60, max_size=60), st.booleans())
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 def test_impulses_obey_the_laws_of_all_contacts(k, numbers, rough):
     """Whatever W and the speeds are: signs, cones, complementarity, slips against their friction."""
     A = np.reshape(numbers[: 4 * k * k], (2 * k, 2 * k))
