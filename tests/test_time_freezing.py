@@ -355,11 +355,14 @@ def test_the_energy_of_exact_elements_is_certified_as_exact(tableau, stages, h):
     assert run.certificate["energy"].value < 1e-12
 
 
-@pytest.mark.parametrize("part", [0.02, 0.37, 0.81, 0.99])
 @pytest.mark.parametrize("h", [0.1, 2e-3])
-def test_a_speed_that_changes_by_itself_breaks_the_certificate(part, h):
+def test_a_speed_that_changes_by_itself_breaks_the_certificate(h):
     run = ex.simulate(ex.models.impact_oscillator(), ex.FESD(h=h), t_end=10)
     assert run.certificate.ok
-    march, n = run.march, run.march.compiled.n
-    march.elements.states[int(part * len(march.elements.states)) :, n : 2 * n] *= 1.02
-    assert not flow_energy(run, 1e-3)[0].ok
+    states, n = run.march.elements.states, run.march.compiled.n
+    whole = states.copy()
+    for part in (0.02, 0.37, 0.81, 0.99):
+        states[:] = whole
+        assert flow_energy(run, 1e-3)[0].ok
+        states[int(part * len(states)) :, n : 2 * n] *= 1.02
+        assert not flow_energy(run, 1e-3)[0].ok, part
