@@ -345,30 +345,27 @@ def test_the_square_root_map_runs_through_a_hundred_million_iterates_a_second():
 
 
 def test_every_function_of_formulas_is_the_one_of_the_library():
-    """One at a time, and side by side."""
-    x, names = (
-        0.3,
-        [
-            "sin",
-            "cos",
-            "tan",
-            "asin",
-            "acos",
-            "atan",
-            "sinh",
-            "cosh",
-            "tanh",
-            "asinh",
-            "atanh",
-            "exp",
-            "log",
-            "sqrt",
-            "abs",
-            "floor",
-            "ceil",
-            "sign",
-        ],
-    )
+    """One at a time, and side by side; each formula is that of a state, but all take the first."""
+    names = [
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "atanh",
+        "exp",
+        "log",
+        "sqrt",
+        "abs",
+        "floor",
+        "ceil",
+        "sign",
+    ]
     formulas = [f"{name}(x)" for name in names]
     formulas += [
         "acosh(1 + x)",
@@ -383,12 +380,14 @@ def test_every_function_of_formulas_is_the_one_of_the_library():
         "Heaviside(x, 0.5)",
         "Piecewise((1, x < 0), (2, Or(x > 1, x <= 0.3)), (3, True))",
     ]
-    for formula in formulas:
-        one = ex.MapSystem("one", x="x", f=[formula], start={"x": [x], "t_end": 1})
-        wanted = float(one.f[0].subs(sp.Symbol("x"), x).evalf())
-        assert ex.simulate(one).q[1, 0] == pytest.approx(wanted, rel=1e-14), formula
-        many = ex.study.sweep(one, over={"x0.x": [x] * 3}, t_end=1)
-        assert (many["x"] == ex.simulate(one).q[1, 0]).all(), formula
+    states, x = ["x", *(f"y{k}" for k in range(1, len(formulas)))], 0.3
+    start = [x] + [0.0] * (len(formulas) - 1)
+    one = ex.MapSystem("one", x=" ".join(states), f=formulas, start={"x": start, "t_end": 1})
+    run = ex.simulate(one).q[1]
+    many = ex.study.sweep(one, over={"x0.x": [x] * 3}, t_end=1)
+    for formula, f, name, found in zip(formulas, one.f, states, run, strict=True):
+        assert found == pytest.approx(float(f.subs(sp.Symbol("x"), x).evalf()), rel=1e-14), formula
+        assert (many[name] == found).all(), formula
 
 
 # -- declarations and refusals --------------------------------------------------------------------
