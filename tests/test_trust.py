@@ -85,7 +85,7 @@ def test_a_second_opinion_finds_a_wrong_gradient(method):
 def test_events_that_meet_are_directional():
     """A column of balls: which pair strikes first depends on the side."""
     system = models["column"]()
-    sens = ex.sensitivity(system, wrt="g", t_end=2.0)
+    sens = ex.sensitivity(system, wrt="g", t_end=0.7)
     together = [e for e in sens.events if e.directional]
     assert bool(together) == bool(sens.trust.directional)
     assert sens.trust.ok != bool(together)
