@@ -85,6 +85,7 @@ def rows_of(run: ex.Solution) -> np.ndarray:
     return np.column_stack([run.t, run.q, run.v, rho])
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("name", with_contacts())
 def test_a_force_does_the_work_of_its_contact(name):
     """n times the velocity of the point, relative to that of the other body, is the gap's rate."""

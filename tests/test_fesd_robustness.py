@@ -7,7 +7,6 @@ import itertools
 import numpy as np
 import pytest
 from kinds import SYSTEMS
-from loops import for_each
 
 import explorer as ex
 from explorer.kernels.fesd.collocation import TABLEAUX
@@ -22,7 +21,8 @@ METHODS = [
 ]
 
 
-@for_each("name", TAKEN)
+@pytest.mark.broad
+@pytest.mark.parametrize("name", TAKEN)
 def test_any_method_any_interval(name):
     """Every model with a seeded choice of preset, multipliers and interval for each method."""
     system, rng = models[name](), np.random.default_rng(len(name))

@@ -92,6 +92,7 @@ def test_a_default_outside_its_own_range():
     ex.Param(20, 1, 20)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("name", models)
 def test_the_gallery_is_left_in_peace(name):
     with warnings.catch_warnings():

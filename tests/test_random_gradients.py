@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from loops import for_each
 
 import explorer as ex
 from explorer import Contact, EventDriven, HybridSystem, MechanicalSystem
@@ -101,8 +100,9 @@ def apart(system, scheme, method, beside) -> tuple[float, bool]:
     return worst, sens.trust.ok
 
 
-@for_each("kind", [masses, block, chain, meeting, together])
-@for_each("seed", range(6))
+@pytest.mark.broad
+@pytest.mark.parametrize("kind", [masses, block, chain, meeting, together])
+@pytest.mark.parametrize("seed", range(6))
 def test_a_gradient_is_right_or_not_trusted(kind, seed):
     rng = np.random.default_rng(seed)
     system, pair = kind(rng), ("dop853", "dopri5", "radau")[seed % 3]
