@@ -76,7 +76,7 @@ STIFF = np.diag([30.0, 20.0, 10.0, 25.0]) - 4.0 * np.eye(4, k=1) - 4.0 * np.eye(
 @pytest.mark.parametrize("theta", [0.5, 1.0])
 def test_three_coupled_contacts_are_their_twin(mu, theta):
     """Four coordinates, three contacts that meet, stick and slide together; random enough."""
-    e, h, t_end = np.array([0.0, 0.6, 0.3]), 2e-3, 0.8
+    e, h, t_end = np.array([0.0, 0.6, 0.3]), 2e-3, 0.5
     start = [0.3, 0.02, -0.2, 0.0], [2.0, -1.5, 1.0, 2.7]
     system = MechanicalSystem("coupled", q=4, mass=MASS, start=dict(zip("qv", start, strict=True)))
     q, v = np.array(system.q), np.array(system.v)
