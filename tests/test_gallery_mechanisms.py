@@ -130,27 +130,6 @@ def plate():
     return twin, [0, 0.5, 0.4, 0, 0, 0], 0.5
 
 
-def five_bar(pin, upper):
-    """Return the mechanism by the place (X, Y) of its lowest joint; the elbows are outward."""
-    low = (X, Y)
-
-    def elbow(side):
-        w = sp.Matrix([X - side / 2, Y])
-        d = sp.sqrt(w.dot(w))
-        along = (2 - sp.Rational(13, 4) + d**2) / (2 * d)
-        out = side * sp.sqrt(2 - along**2)
-        return side / 2 + (along * w[0] - out * w[1]) / d, (along * w[1] + out * w[0]) / d
-
-    half = sp.Rational(1, 2)
-    joints = {side: elbow(side) for side in (-1, 1)}
-    V = sp.Integer(0)
-    for (x, y), length in ((joints[upper], sp.sqrt(5)), (low, sp.sqrt(17) / 2)):
-        V += 50 * (sp.sqrt((x - pin * half) ** 2 + y**2) - length) ** 2
-    bars = [bar for side, at in joints.items()
-            for bar in (((side * half, 0), at, 1), (at, low, 1.5))]  # fmt: skip
-    return Twin([X, Y], bars, potential=V, gap=Y + 2.35), [0.53029, -2.10283, 0, 0], 1.0
-
-
 def trestle():
     """Cranks that turn alike carry a coupler that does not turn."""
     bars = [((k / 2, 0), (k / 2 + 0.6 * sp.sin(A), -0.6 * sp.cos(A)), 0.5) for k in range(3)]
@@ -161,8 +140,7 @@ def trestle():
 TWINS = {
     "slider_crank_rigid": slider_crank, "four_bar_stop": four_bar, "parallelogram": trestle,
     "double_pendulum_stop": double_pendulum, "pendulum_moving_pivot": moving_pivot,
-    "ball_on_plate": plate, "five_bar_a": lambda: five_bar(-1, 1),
-    "five_bar_b": lambda: five_bar(1, -1),
+    "ball_on_plate": plate,
 }  # fmt: skip
 
 
