@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
 import sympy as sp
-from loops import for_each
 
 from explorer.models import models
 from explorer.panels import Session, panels
@@ -38,7 +38,8 @@ def test_a_word_gives_way_to_the_text_that_holds_it():
     assert beside("e", "restitution of the corners") == ("e", "restitution of the corners")
 
 
-@for_each("model", sorted(models))
+@pytest.mark.broad
+@pytest.mark.parametrize("model", sorted(models))
 def test_every_parameter_is_explained_beside_its_symbol_which_is_no_unit(model):
     session = Session(model)
     shown = {c["key"]: c for g in groups(session) for c in g["controls"]}

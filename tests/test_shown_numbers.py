@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from loops import for_each
 
 from explorer.models import models
 from explorer.panels import Session
@@ -49,7 +48,8 @@ def test_no_text_of_a_panel_has_raw_names_or_rows_of_zeros(name):
         assert not POWERS.search(seen), text
 
 
-@for_each("name", sorted(models))
+@pytest.mark.broad
+@pytest.mark.parametrize("name", sorted(models))
 def test_parameters_in_a_notebook_are_read_at_a_glance(name):
     text = models[name]()._repr_markdown_()
     for row in re.findall(r"^\| \$.*\|$", text, re.MULTILINE):
