@@ -72,8 +72,8 @@ def test_pictures_are_those_of_runs_on_the_grid():
 
 @pytest.mark.parametrize("kind", sorted(panels))
 def test_every_panel_has_a_twin_that_is_small(kind, monkeypatch):
-    monkeypatch.setattr(basins, "COARSE", ((24, 18), (8, 6)))
-    monkeypatch.setattr(OrbitsSession, "columns", 41)
+    monkeypatch.setattr(basins, "COARSE", ((8, 6), (4, 3)))
+    monkeypatch.setattr(OrbitsSession, "columns", 9)
     panel = panels[kind].opens()
     state = panel.session.to_json()
     twin = panel.twin(points=2)

@@ -19,6 +19,8 @@ from playwright.sync_api import sync_playwright
 import explorer as ex
 from explorer.models import models
 from explorer.panels import panels
+from explorer.panels.basins import state as basins
+from explorer.panels.orbits.state import OrbitsSession
 from explorer.views.drawing.still import MOST, image, mark, still
 
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -133,6 +135,8 @@ def test_a_panel_keeps_a_still_beside_its_view(kind):
 @pytest.mark.parametrize("kind", sorted(panels))
 def test_a_static_page_has_the_session_and_the_picture_of_it(kind, monkeypatch):
     monkeypatch.setenv("EXPLORER_STATIC", "1")
+    monkeypatch.setattr(basins, "COARSE", ((8, 6), (4, 3)))
+    monkeypatch.setattr(OrbitsSession, "columns", 9)
     panel = panels[kind].opens()
     assert type(panel) is go.Figure
     assert panel.session.state
