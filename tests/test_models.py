@@ -8,11 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import re
-import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -491,68 +487,6 @@ def test_applicability_of_types_and_of_one_system():
     for wrong in ("bouncing_ball", {"a": 3}):
         with pytest.raises(ex.BadValue, match="not a system"):
             ex.applicability(wrong)
-
-
-MODEL = '''
-"""A bead on a rod between two stops: x'' = a - c x', written by somebody else."""
-
-from explorer import Contact, MechanicalSystem, Param, circle, ground
-from explorer.models import register
-
-
-@register
-def bead_between_stops():
-    """Return the bead."""
-    bead = MechanicalSystem("bead between stops", q="x", units="m", text="Added as one file.")
-    (x,), (v,) = bead.q, bead.v
-    a, c, e = bead.params(a=Param(2, 0, 5, "m/s2"), c=Param(0.3, 0, 2, "1/s"), e=0.7)
-    bead.force = [a - c * v]
-    bead.contact(Contact(gap=1 - x, e=e, name="right"))
-    bead.contact(Contact(gap=1 + x, e=e, name="left"))
-    bead.start(q=[0], v=[-3], t_end=4, h=2e-3)
-    bead.sketch(ground((-1, 0), (1, 0)), circle(x, 0.05, 0.05))
-    bead.preset("hard", "No loss.", e=1)
-    return bead
-'''
-
-CHECK = """
-import explorer as ex
-import kinds
-import test_models
-from explorer.models import models
-from explorer.panels.controls import groups
-from explorer.panels.session import Session
-
-name = "bead_between_stops"
-assert name in models and name in ex.models.models
-system = getattr(ex.models, name)()
-choices = groups(Session())[0]["controls"][0]["choices"]
-assert name in [key for key, _ in choices], choices
-table = ex.applicability({k: build() for k, build in models.items()})
-assert any(table[name].values()), table[name]
-assert [s for n, s in test_models.CASES if n == name], test_models.CASES
-assert (name, "hard") in kinds.PRESETS
-session = Session(name)
-keys = {c["key"] for g in groups(session) for c in g["controls"]}
-assert {"rho.a", "rho.c", "rho.e", "q0.x", "v0.x"} <= keys, keys
-for scheme in ex.schemes_for(system):
-    test_models.conforms(system, scheme)
-print("conforms with", len(ex.schemes_for(system)))
-"""
-
-
-def test_a_model_is_added_by_one_file(tmp_path):
-    """A file in a folder of the user appears in registry, panel, table and conformance tests."""
-    (tmp_path / "bead_between_stops.py").write_text(MODEL)
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", CHECK], capture_output=True, text=True, check=False,
-        env=os.environ | {
-            "NONSMOOTH_EXPLORER_MODELS": str(tmp_path), "PYTHONPATH": str(Path(__file__).parent),
-        },
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert int(re.search(r"conforms with (\d+)", done.stdout)[1]) >= 5
-    assert "bead_between_stops" not in models
 
 
 # -- closed forms and published numbers ---------------------------------------------------------
