@@ -52,7 +52,11 @@ def forces_of(system: System) -> dict[str, sp.Expr]:
 
 def gradient(functions: Sequence[Expr], variables: Sequence[Expr]) -> list[Expr]:
     """Return the Jacobian, row by row, flat."""
-    return [f.diff(v) for f in functions for v in variables]
+    found: list[Expr] = []
+    for f in functions:
+        own = f.free_symbols  # of a long chain, each function has few of its variables
+        found += [f.diff(v) if v in own else se.Integer(0) for v in variables]
+    return found
 
 
 def saddle(
