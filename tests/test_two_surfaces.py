@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import numpy as np
@@ -75,7 +76,7 @@ NUMBER = st.floats(-3, 3).map(lambda v: round(v, 3))
 
 
 @given(st.lists(NUMBER, min_size=8, max_size=8))
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 def test_two_equations_have_the_roots_of_their_pencil(flat):
     """All of them, and no others."""
     corners = np.reshape(flat, (2, 4))
@@ -102,21 +103,21 @@ def test_three_equations_have_every_root_that_many_starts_find(seed):
     ours = all_roots(values)
     bits = np.array([[(corner >> a) & 1 for a in range(3)] for corner in range(8)])
 
-    def weights(w, skip=-1):
-        one = np.where(bits, w, 1 - np.asarray(w))
+    def sums(w, skip=-1):
+        one = np.where(bits, w[:, None], 1 - w[:, None])
         if skip >= 0:
-            one[:, skip] = np.where(bits[:, skip], 1, -1)
-        return one.prod(axis=1)
+            one[..., skip] = np.where(bits[:, skip], 1, -1)
+        return one.prod(axis=-1) @ values.T
 
     theirs = []
-    for start in itertools.product(np.linspace(0, 1, 6), repeat=3):
-        w = np.array(start)
-        for _ in range(30):
-            J = np.column_stack([values @ weights(w, a) for a in range(3)])
-            w = w - np.linalg.lstsq(J, values @ weights(w), rcond=None)[0]
-        solved = np.abs(values @ weights(w)).max() < 1e-10 and (w > 0).all() and (w < 1).all()
-        if solved and all(np.abs(w - r).max() > 1e-6 for r in theirs):
-            theirs.append(w)
+    w = np.array([*itertools.product(np.linspace(0, 1, 6), repeat=3)])
+    for _ in range(30):
+        J = np.stack([sums(w, a) for a in range(3)], axis=-1)
+        w = w - (np.linalg.pinv(J) @ sums(w)[..., None])[..., 0]
+    solved = (np.abs(sums(w)).max(axis=1) < 1e-10) & (w > 0).all(axis=1) & (w < 1).all(axis=1)
+    for found in w[solved]:
+        if all(np.abs(found - r).max() > 1e-6 for r in theirs):
+            theirs.append(found)
     assert len([w for w in ours if (w > 0).all() and (w < 1).all()]) == len(theirs)
     for r in theirs:
         assert min(np.abs(w - r).max() for w in ours) <= 1e-9
@@ -144,6 +145,7 @@ def test_random_systems_of_four_regions_never_stop(seed, form):
     assert max(sol.fesd_residual.values()) <= 1e-9
 
 
+@functools.cache
 def random_system(seed):
     """Return four regions with linear fields that mostly push to where they meet."""
     rng = np.random.default_rng(seed)
