@@ -307,24 +307,23 @@ def test_names_like_those_of_a_compiler_do_no_harm():
 
 
 @pytest.mark.broad
-@pytest.mark.parametrize("seed", range(4))
-def test_random_parameters_neither_hang_nor_miss_an_impact(seed):
-    rng = np.random.default_rng(seed)
-    for name, system in sorted(GALLERY.items()):
-        for _ in range(6):
-            rho = {
-                k: rng.choice([p.low, p.high, rng.uniform(p.low, p.high)], p=[0.1, 0.1, 0.8])
-                for k, p in system.parameters.items()
-            }
-            scheme = ex.EventDriven(rtol=10 ** rng.uniform(-11, -8))
-            try:
-                sol = ex.simulate(system, scheme, rho=rho, throw=False)
-            except ex.ExplorerError:
-                continue
-            fine = sol.refined(1000)
-            assert np.isfinite(fine.x).all(), (name, rho)
-            if fine.has_velocities and fine.gap.size:
-                assert fine.gap.min() > -1e-6, (name, rho)
+@pytest.mark.parametrize("name", GALLERY)
+def test_random_parameters_neither_hang_nor_miss_an_impact(name):
+    system, rng = GALLERY[name], np.random.default_rng(len(name))
+    for _ in range(16):
+        rho = {
+            k: rng.choice([p.low, p.high, rng.uniform(p.low, p.high)], p=[0.1, 0.1, 0.8])
+            for k, p in system.parameters.items()
+        }
+        scheme = ex.EventDriven(rtol=10 ** rng.uniform(-11, -8))
+        try:
+            sol = ex.simulate(system, scheme, rho=rho, throw=False)
+        except ex.ExplorerError:
+            continue
+        fine = sol.refined(1000)
+        assert np.isfinite(fine.x).all(), rho
+        if fine.has_velocities and fine.gap.size:
+            assert fine.gap.min() > -1e-6, rho
 
 
 def test_radau_takes_the_stiff_flow():
