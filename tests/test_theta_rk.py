@@ -23,7 +23,7 @@ def test_order_is_full_without_a_switch(tableau, representation):
     """Two stages of each method from outside the circle."""
     system = ex.models.switched_oscillator()
     schemes = {tableau: ex.ThetaRK(tableau=tableau, representation=representation)}
-    found = ex.study.order_diagram(system, schemes, h=[0.02, 0.01, 0.005, 0.0025], r0=1.2, t_end=1)
+    found = ex.study.order_diagram(system, schemes, h=[0.02, 0.01, 0.005], r0=1.2, t_end=1)
     order = {"radau_iia": 3, "lobatto_iiic": 2, "gauss": 4}[tableau]
     assert found.curves[0].order == pytest.approx(order, abs=0.15)
     assert not found.refused
@@ -57,7 +57,9 @@ def test_order_across_a_switch_is_one(stages):
     """The mean error of many steps near h: that of one run depends on where the switch falls."""
     system = ex.models.switched_oscillator()
     end = system.exact(np.array([system.t_end]), {k: p.value for k, p in system.parameters.items()})
-    centres, means = np.array([0.02, 0.01, 0.005, 0.0025]) / (20 if stages == 1 else 1), []
+    centres, means = np.array([0.02, 0.01, 0.005, 0.0025]), []
+    if stages == 1:
+        centres = centres[:3] / 20
     for centre in centres:
         runs = [
             ex.simulate(system, ex.ThetaRK(stages=stages, h=h))
