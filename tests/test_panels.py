@@ -169,8 +169,11 @@ def check(content: dict, buffers: list) -> None:
         assert all(len(row) == len(table["columns"]) for row in table["rows"])
 
 
-def trials(control: dict) -> list:
-    """Values to try: the ends and the middle of what is offered, and garbage."""
+def trials(control: dict, span: float = 0.0) -> list:
+    """Values to try: the ends and the middle of what is offered, and garbage.
+
+    No step of a time span so small that there are more than a thousand.
+    """
     if control["kind"] == "choice":
         return [c[0] for c in control["choices"]]
     if control["kind"] == "toggle":
@@ -182,7 +185,7 @@ def trials(control: dict) -> list:
         return [control["default"] / 2, control["default"] + 0.25, "1/3", *garbage]
     low, high = control["low"], control["high"]
     middle = (low * high) ** 0.5 if control["log"] else (low + high) / 2
-    ends = [max(low, 5e-4) if control["key"] == "knob.h" else low, high]
+    ends = [max(low, 5e-4, span / 1000) if control["key"] == "knob.h" else low, high]
     middle = round(middle) if control["integer"] else middle
     return [*ends, middle, str(middle), *garbage]
 
@@ -220,8 +223,8 @@ def few(values: list, turn: int, key: str, case: tuple) -> list:
 def test_every_control_moved_on_every_model(panel, model, scheme):
     wire = opened(panel, model, scheme)
     if (model, scheme) not in (("bouncing_ball", None), ("bouncing_ball", "MoreauJean")):
-        wire.pull(t_end=wire.panel.session.state["t_end"] / 8)
-    controls = wire.controls()
+        wire.pull(t_end=wire.panel.session.state["t_end"] / 16)
+    controls, span = wire.controls(), wire.panel.session.state["t_end"]
     few_bodies = {}
     if panel == "sensitivity":  # whose pictures take 100 runs
         few_bodies = {k: c["low"] + 1 for k, c in controls.items() if k.startswith("size.")}
@@ -231,8 +234,8 @@ def test_every_control_moved_on_every_model(panel, model, scheme):
     knobs = [k for k in knobs if k != "knob.picks"]  # is there where there is something to pick
     assert {"model", "scheme", "t_end", *knobs} <= set(controls)
     for turn, (key, control) in enumerate(controls.items()):
-        start, values = control["value"], trials(control)
-        if key == "model" and (panel, model, scheme) != ("explore", "bouncing_ball", "MoreauJean"):
+        start, values = control["value"], trials(control, span)
+        if key == "model":
             values = values[:1]  # to build and compile all models takes long, too
         values = few(values, turn, key, (panel, model, scheme))
         for k, value in enumerate(values):
@@ -252,6 +255,17 @@ def test_every_control_moved_on_every_model(panel, model, scheme):
             wire.do("reset")
             wire.pull(scheme=controls["scheme"]["value"], **few_bodies)
     assert wire.panel.session.solution.status.ok
+
+
+@pytest.mark.broad
+@pytest.mark.parametrize("model", sorted(models))
+def test_every_model_of_the_menu_can_be_chosen(model):
+    wire = opened("explore", "bouncing_ball", "MoreauJean")
+    wire.pull(**{"rho.e": 0.5})
+    for name in (model, "bouncing_ball"):
+        content, _ = wire.pull(model=name)
+        assert (content["errors"], content["values"]["model"]) == ({}, name)
+        assert wire.panel.session.solution.status.ok
 
 
 @pytest.mark.broad
@@ -289,8 +303,9 @@ def test_every_action_on_every_model(panel, model, scheme):
     """A picture of what records few enough rows is small, with a pinned run too."""
     wire = opened(panel, model, scheme)
     schema = next(c for c, _ in wire.hello() if c["type"] == "schema")
-    key, control = next((k, c) for k, c in wire.controls().items() if k.startswith("rho."))
-    changed = {key: control["value"] * 1.001}
+    controls = [c for g in schema["groups"] for c in g["controls"]]
+    control = next(c for c in controls if c["key"].startswith("rho."))
+    changed = {control["key"]: control["value"] * 1.001}
     sizes = {None: size(*wire.pull(**changed))}
     for preset in (None, *schema["presets"]):
         if preset is not None:
@@ -320,27 +335,32 @@ def test_every_action_on_every_model(panel, model, scheme):
 
 
 @for_each("panel", sorted(OF_MODELS))
-@for_each(("action", "value"), [("load_state", "{"), ("load_state", None), ("preset", "nobody"), ("preset", None), ("dance", 1),
-     ("undo", None), ("redo", None), ("load_state", "[" * 100_000)])  # fmt: skip
-def test_an_action_that_cannot_be_is_a_sentence_or_nothing(panel, action, value):
+def test_an_action_that_cannot_be_is_a_sentence_or_nothing(panel):
     wire = opened(panel, "bouncing_ball")
     before = wire.panel.session.state
-    messages = wire.say(type="do", action=action, value=value)
-    status = next(c for c, _ in messages if c["type"] == "frame")["status"]
-    assert status["level"] == ("ok" if action in ("undo", "redo") else "error")
-    assert wire.panel.session.state == before
+    for action, value in [
+        ("undo", None), ("redo", None), ("load_state", "{"), ("load_state", None),
+        ("load_state", "[" * 100_000), ("preset", "nobody"), ("preset", None), ("dance", 1),
+    ]:  # fmt: skip
+        messages = wire.say(type="do", action=action, value=value)
+        status = next(c for c, _ in messages if c["type"] == "frame")["status"]
+        assert status["level"] == ("ok" if action in ("undo", "redo") else "error"), action
+        assert wire.panel.session.state == before, action
 
 
 @for_each("panel", sorted(OF_MODELS))
-@for_each("content", [{}, {"type": "pull"}, {"type": "pull", "set": None}, {"type": "pull", "set": []}, {"type": "do"},
-     {"type": "pull", "set": {"nothing": 1}}, {"type": "pull", "set": {"rho.e": None}},
-     {"type": "pull", "set": {"rho.e": [1]}}, {"type": "pull", "set": {"rho.e": {"a": 1}}}])  # fmt: skip
-def test_a_message_that_makes_no_sense_harms_nothing(panel, content):
+def test_a_message_that_makes_no_sense_harms_nothing(panel):
     wire = opened(panel, "bouncing_ball")
-    wire.say(**content)
-    frame, _ = wire.pull(**{"rho.e": 0.5})
-    assert frame["status"]["level"] in ("ok", "warn")
-    assert wire.panel.session.solution.rho["e"] == 0.5
+    for k, content in enumerate([
+        {}, {"type": "pull"}, {"type": "pull", "set": None}, {"type": "pull", "set": []}, {"type": "do"},
+        {"type": "pull", "set": {"nothing": 1}}, {"type": "pull", "set": {"rho.e": None}},
+        {"type": "pull", "set": {"rho.e": [1]}}, {"type": "pull", "set": {"rho.e": {"a": 1}}},
+    ]):  # fmt: skip
+        wire.say(**content)
+        e = 0.5 + 0.01 * k
+        frame, _ = wire.pull(**{"rho.e": e})
+        assert frame["status"]["level"] in ("ok", "warn"), content
+        assert wire.panel.session.solution.rho["e"] == e, content
 
 
 def test_the_layout_travels_only_when_it_changed():
