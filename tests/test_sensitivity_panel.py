@@ -254,8 +254,7 @@ def test_a_plain_session_gives_its_model_and_parameters():
 @pytest.mark.parametrize("model", sorted(filter(offered, models)))
 def test_a_picture_is_small_on_every_model(model):
     wire = opened(model)
-    key = next(k for k in wire.controls() if k.startswith("rho."))
-    value = wire.controls()[key]["value"]
+    key, value = next((k, c["value"]) for k, c in wire.controls().items() if k.startswith("rho."))
     assert size(*wire.pull(True, **{key: value * 1.001})) <= 30_000
     assert wire.pull(**{"see.zoom": True, key: value})[0]["status"]["level"] != "error"
 
