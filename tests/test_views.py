@@ -204,8 +204,8 @@ def test_axes_carry_their_units(name, scheme):
     titles = {}
     on_time = [v for v in ("positions", "velocities", "impulses", "energy") if applies(v, name)]
     for view in (*on_time, "phase"):
-        layout = getattr(ex.views, view)(solution).layout
-        titles[view] = (layout.xaxis.title.text, layout.yaxis.title.text)
+        layout = getattr(ex.views, view).picture(solution).layout
+        titles[view] = tuple(layout[axis]["title"]["text"] for axis in ("xaxis", "yaxis"))
     for view in on_time:
         assert titles[view][0].endswith("(s)")
     assert f"({unit}" in titles["positions"][1]
