@@ -235,7 +235,7 @@ def one(x, y, breaks=(), *, time=True, look=PANEL, **more):
     return picture.data[0], picture
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     st.integers(2, 2000), st.floats(0.1, 600), st.floats(0, 1), st.integers(0, 2**32 - 1),
     st.booleans(),

@@ -74,7 +74,7 @@ def test_nearly_every_model_of_the_gallery_can_be_begun_from():
     """What the fields cannot say in full is refused in a sentence, not changed in silence."""
     kinds = {name: make.__annotations__["return"].__name__ for name, make in models.items()}
     names = [name for name, kind in kinds.items() if kind in WRITTEN]
-    asked, refused = {*names[::3], *REFUSED}, {}
+    asked, refused = {*names[::6], *REFUSED}, {}
     for name in sorted(asked):
         try:
             kind, texts = written(models[name]())
