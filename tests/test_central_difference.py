@@ -58,7 +58,7 @@ def forces(system, sol) -> np.ndarray:
     return load - sol.q @ system.K - sol.v @ system.C
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=15)
 @given(system=systems(restitution=False))
 def test_multipliers_are_the_central_difference_of_carpenter(system):
     """M (u_{k+1} - 2 u_k + u_{k-1}) = h^2 F_k + h G' p, 0 <= gap(u_{k+1}) perp p >= 0."""
@@ -74,7 +74,7 @@ def test_multipliers_are_the_central_difference_of_carpenter(system):
     assert np.abs(np.where(sol.p > 0, gap, 0)).max() <= 1e-9
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=15)
 @given(system=systems())
 def test_decomposition_balances_momentum_and_keeps_both_laws(system):
     """M (v1 - v0) = h/2 (M a0 + F1) + G' p, 0 <= G v1 + e G v0 perp p where the gap is closed."""

@@ -133,7 +133,7 @@ def systems(draw):
     )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(system=systems(), level=st.sampled_from(LEVELS), rho_inf=st.sampled_from([0.0, 0.5, 1.0]))
 def test_impulses_and_gaps_are_complementary(system, level, rho_inf):
     sol = ex.simulate(system, NonsmoothGeneralizedAlpha(h=0.02, level=level, rho_inf=rho_inf))

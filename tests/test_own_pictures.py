@@ -6,7 +6,7 @@ import kinds
 import numpy as np
 import pytest
 import sympy as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from loops import for_each
 
@@ -19,6 +19,7 @@ from explorer.views.drawing.contact_arrows import arrows_of
 from explorer.views.drawing.pictured import shapes_of
 from explorer.views.mechanism import frames
 
+SHORT = settings(max_examples=25, deadline=None)
 ROLES = {"body", "ground", "link", "spring", "trace", "arrow", "fixed", "mark", "node", "text"}
 ROLES |= {"blade", "lamp", "part", "point", "wire"}
 
@@ -40,6 +41,7 @@ def clearance(shapes: tuple[Shape, ...], **values: float) -> float:
     return float(((points - start) @ np.array([-along[1], along[0]])).min()) - radius
 
 
+@SHORT
 @given(st.floats(-3, 3), st.floats(-3, 3), st.floats(-2, 2), st.floats(-5, 5), st.floats(-5, 5))
 def test_a_disc_is_as_far_from_its_wall_as_its_gap_says(a, b, c, x, y):
     if np.hypot(a, b) < 0.1:
@@ -52,6 +54,7 @@ def test_a_disc_is_as_far_from_its_wall_as_its_gap_says(a, b, c, x, y):
     assert clearance(shapes, x=x, y=y, c=c) == pytest.approx(said, abs=1e-9)
 
 
+@SHORT
 @given(st.sampled_from(["x", "y"]), st.sampled_from([1, -1]), st.floats(0.1, 3), st.floats(-2, 2))
 def test_a_block_is_as_far_from_its_stop_as_its_gap_says(name, side, d, q):
     system = ex.MechanicalSystem("block", q=name, units="m", params={"d": d})
@@ -60,6 +63,7 @@ def test_a_block_is_as_far_from_its_stop_as_its_gap_says(name, side, d, q):
     assert clearance(shapes, **{name: q, "d": d}) == pytest.approx(d - side * q, abs=1e-9)
 
 
+@SHORT
 @given(st.floats(-2, 2), st.floats(0, 2), st.floats(0.1, 1))
 def test_two_blocks_are_as_far_apart_as_their_gap_says(x1, gap, d):
     system = ex.MechanicalSystem("blocks", q="x2 x1", units="m", params={"d": d})

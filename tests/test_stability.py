@@ -111,7 +111,7 @@ def test_a_scheme_that_feeds_needs_physical_damping(xi):
 @given(alphas, alphas, weights, weights, ratios)
 @example(0.0, 0.0, 0.0, 1e-14, 3.0)
 @example(0.0, -1.0, 0.0, 1.4102719376512298e-12, 3.0)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_the_limit_is_where_the_roots_leave_the_circle(am, af, beta, gamma, xi):
     co = Coefficients(am, af, beta, gamma)
     most = limit(co, xi)
@@ -124,7 +124,7 @@ def test_the_limit_is_where_the_roots_leave_the_circle(am, af, beta, gamma, xi):
 
 
 @given(alphas, alphas, weights, weights, ratios)
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=150, deadline=None)
 @example(0.0, 0.0, 0.25, 0.5, 0.0)
 @example(0.5, 0.5, 0.25, 0.5, 0.0)
 @example(-1.0, 0.0, 1.0, 1.5, 0.0)
