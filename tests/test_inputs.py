@@ -245,12 +245,11 @@ def test_a_guard_that_an_input_carries_over_its_zero_fires_at_the_break():
 )
 def test_schemes_keep_their_order_across_breaks(scheme):
     """Order 2 for constant inputs, which jump, and for linear ones."""
+    system = cart_of_many()
     for u in (ex.Input.constant(GRID, VALUES), ex.Input.linear(GRID, [*VALUES, 0])):
-        known = end(ex.simulate(cart_of_many(), FINE, u=u))
+        known = end(ex.simulate(system, FINE, u=u))
         steps = (0.03, 0.015, 0.0075)
-        errors = [
-            np.abs(end(ex.simulate(cart_of_many(), scheme(h=h), u=u)) - known).max() for h in steps
-        ]
+        errors = [np.abs(end(ex.simulate(system, scheme(h=h), u=u)) - known).max() for h in steps]
         orders = np.log2(np.array(errors[:-1]) / errors[1:])
         assert orders == pytest.approx([2, 2], abs=0.15)
 
@@ -299,11 +298,12 @@ DERIVED = [
 @for_each(("make", "values", "g", "w"), DERIVED)
 def test_derivatives_by_the_values_of_inputs(make, values, g, w):
     """Direct and adjoint agree to round-off, and difference quotients to 1e-7, through events."""
+    system = make()
     for u in (ex.Input.constant(GRID, values), ex.Input.linear(GRID, [*values, 0.3])):
         asked = {"wrt": "u[:]", "cost": {"g": g} | ({"w": w} if w else {}), "u": u}
-        direct = ex.sensitivity(make(), FINE, **asked)
-        adjoint = ex.sensitivity(make(), FINE, method="adjoint", check=True, **asked)
-        quotient = ex.sensitivity(make(), FINE, method="finite_difference", delta=1e-4, **asked)
+        direct = ex.sensitivity(system, FINE, **asked)
+        adjoint = ex.sensitivity(system, FINE, method="adjoint", check=True, **asked)
+        quotient = ex.sensitivity(system, FINE, method="finite_difference", delta=1e-4, **asked)
         size = np.abs(direct.cost_gradient).max()
         assert direct.wrt == tuple(f"u[{k}]" for k in range(len(u.values)))
         assert np.abs(adjoint.cost_gradient - direct.cost_gradient).max() < 1e-11 * size
