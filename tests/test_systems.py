@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
-import subprocess
-import sys
+import signal
 import time
 
 import numpy as np
@@ -543,22 +543,25 @@ def test_a_gap_that_becomes_nan_stops_the_run(where, mass_point):
         assert np.isfinite(record).all()
 
 
-LARGE = """
-import explorer as ex
-from explorer.systems import from_spec
-spec = ex.MechanicalSystem("pair", "x y", force=["-x", "-y"]).to_spec()
-spec["force"] = ["-(x + y + 1)**300", "-(x + y + 1)**300"]
-try:
-    ex.simulate(from_spec(spec), t_end=0.01, throw=False)
-except ex.ExplorerError:
-    pass
-"""
-
-
 def test_a_loaded_formula_is_not_expanded_without_end():
     """The potential is derived by expanding; a large power in a link must not hang the panel."""
-    limited = f"import resource\nresource.setrlimit(resource.RLIMIT_CPU, (25, 25)){LARGE}"
-    assert subprocess.run([sys.executable, "-c", limited], check=False).returncode == 0
+
+    class TooLong(BaseException):
+        """No error that the program may take for one of a formula."""
+
+    def stop(*_):
+        raise TooLong
+
+    spec = ex.MechanicalSystem("pair", "x y", force=["-x", "-y"]).to_spec()
+    spec["force"] = ["-(x + y + 1)**300", "-(x + y + 1)**300"]
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, 20)  # of the processor's time
+    try:
+        with contextlib.suppress(ex.ExplorerError):
+            ex.simulate(from_spec(spec), t_end=0.01, throw=False)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 # -- sympy.physics.mechanics --------------------------------------------------------------------
@@ -797,7 +800,7 @@ def test_a_remainder_by_zero_is_refused(formula):
         parse(formula, {"x": sp.Symbol("x")})
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_floats_survive_text_exactly(value):
     """What is written reads back as the same double."""
@@ -808,7 +811,7 @@ def test_floats_survive_text_exactly(value):
     assert float(again.coeff(x, 1)) == value
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.floats(1e-9, 1e9), st.floats(1e-9, 1e9))
 def test_specification_keeps_every_digit(mass, stiffness):
     """to_spec -> JSON -> from_spec: the same numbers in parameters and formulas."""
