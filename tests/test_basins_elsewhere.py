@@ -12,7 +12,7 @@ import explorer as ex
 from explorer.study import basins, parts
 
 ASKED = {
-    "over": {"q0.x": np.linspace(-3, -0.1, 6), "v0.x": np.linspace(-3, 3, 5)},
+    "over": {"q0.x": np.linspace(-3, -0.1, 5), "v0.x": np.linspace(-3, 3, 4)},
     "section": STROBE,
     **TWO,
     **QUIET,
@@ -46,7 +46,7 @@ def test_an_executor_makes_the_same_map(oscillator, whole):
 
 def test_a_map_goes_on_where_it_was_stopped(oscillator, whole, tmp_path, monkeypatch):
     monkeypatch.setattr(parts, "_TARGET", 0.0)  # parts of one start
-    stops = iter([False] * 40)
+    stops = iter([False] * 25)
     with ThreadPoolExecutor(1) as pool:
         part = basins(
             oscillator, executor=pool, folder=tmp_path, stop=lambda: next(stops, True), **ASKED
