@@ -192,15 +192,21 @@ class _Interval:
         return starts
 
     def _points(
-        self, K: np.ndarray, h: np.ndarray, weights: np.ndarray, nodes: np.ndarray
+        self, K: np.ndarray, h: np.ndarray, weights: np.ndarray, nodes: np.ndarray, slope: bool
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return states and times at nodes of the elements, with their derivatives by z."""
+        """Return states and times at nodes of the elements, with their derivatives by z.
+
+        Without `slope` the derivatives are zeros.
+        """
         count, s, n, nz = self.count, self.s, self.n, len(self.z)
         b = self.march.method.b
         begin = self.t0 + np.append(0.0, np.cumsum(h)[:-1])
         moved = np.einsum("ij,ejn->ein", weights, K)
         X = self._starts(K, h)[:-1, None] + h[:, None, None] * moved
+        t = begin[:, None] + h[:, None] * nodes
         dX, dt = np.zeros((count, s, n, nz)), np.zeros((count, s, nz))
+        if not slope:
+            return X, t, dX, dt
         slopes, at_h = np.einsum("j,ejn->en", b, K), nz - count
         eye = np.arange(n)
         for e in range(count):
@@ -212,18 +218,18 @@ class _Interval:
             dX[e, :, :, at_h + e] = moved[e]
             dt[e, :, at_h : at_h + e] = 1.0
             dt[e, :, at_h + e] = nodes
-        return X, begin[:, None] + h[:, None] * nodes, dX, dt
+        return X, t, dX, dt
 
     def equations(self, z: np.ndarray, sigma: float, slope: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return the residuals of (21) with sigma, and their derivatives by z."""
         march, compiled, s, n, nc = self.march, self.march.compiled, self.s, self.n, self.nc
         count, nz, method = self.count, len(z), self.march.method
         K, alpha, lam_n, lam_p, h = self.split(z)
-        X, t, dX, dt = self._points(K, h, method.A, method.c)
+        X, t, dX, dt = self._points(K, h, method.A, method.c, slope)
         begin = np.full(count * s, self.t0)  # of the inputs: a stage may lie where they change
         f = march.along(compiled.flow, t.ravel(), X.reshape(-1, n), alpha.reshape(-1, nc), begin)
         f = f.reshape(count, s, -1)
-        Y, u, dY, du = self._points(K, h, method.at, method.where)
+        Y, u, dY, du = self._points(K, h, method.at, method.where, slope)
         none = np.zeros((count * s, nc))
         c = march.along(compiled.switching, u.ravel(), Y.reshape(-1, n), none, begin)
         c = c.reshape(count, s, -1)
