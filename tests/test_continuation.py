@@ -305,7 +305,7 @@ def test_a_slide_begins_where_the_other_field_turns_back():
     """Behind the crossing x1' = (A x)_1 - b1 falls to zero: from there on the cycle slides."""
     found = continuation(
         ex.models.relay_feedback(), parameter="b1", section="relay", count=2, over=(0, 0.2),
-        b1=0, direction="up", **RELAY,
+        b1=0, direction="up", step=0.3, **RELAY,
     )  # fmt: skip
 
     def behind(b1):
@@ -428,7 +428,7 @@ def test_two_impacts_that_meet_are_a_corner():
         contacts=[ex.Contact("s1 - x", e=0.8, name="a"), ex.Contact("0.5 - y", e=0.8, name="b")],
         start={"q": [-1, -1], "t_end": 10},
     )  # fmt: skip
-    found = continuation(two, parameter="s1", period="2*pi/1.5", over=(0.4, 0.6),
+    found = continuation(two, parameter="s1", period="2*pi/1.5", over=(0.44, 0.54),
                          guess=[-0.1, -0.1, 2.2, 2.2])  # fmt: skip
     (corner,) = found.points
     assert (corner.kind, corner.parameter) == ("corner", pytest.approx(0.5, abs=1e-8))
@@ -468,7 +468,7 @@ def test_flips_over_two_parameters_are_those_of_the_logistic_map():
     assert (flip.kind, flip.parameter) == ("flip", pytest.approx(3, abs=1e-8))
     assert branch.state("x") == pytest.approx(1 - 1 / branch.values, abs=1e-8)
     assert branch.multipliers[:, 0].real == pytest.approx(2 - branch.values, abs=1e-8)
-    curve = bifurcation_curve(branch, "a", (-0.2, 0.2))
+    curve = bifurcation_curve(branch, "a", (-0.2, 0.2), step=0.3)
     r, a = curve.values.T
     x = (1 + 1 / r) / 2
     assert curve.kind == "flip"

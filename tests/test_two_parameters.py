@@ -130,7 +130,7 @@ def test_grazing_impacts():
         over=(2, 3.5), omega=0.8, s=2.9, c=0.1, guess=[0, 0],
     )  # fmt: skip
     before = branch.problem.rho.copy()
-    s, omega = followed(branch, "omega", (0.78, 0.82), "grazing", step=0.3)
+    s, omega = followed(branch, "omega", (0.78, 0.82), "grazing", step=1)
     assert s == pytest.approx(1 / abs(1 - omega**2 + 0.1j * omega), abs=1e-8)
     assert (branch.problem.rho == before).all()
 
@@ -138,8 +138,8 @@ def test_grazing_impacts():
 def test_slides_that_begin_by_grazing():
     """Another stiffness: the largest speed omega |Z| reaches the belt's."""
     system = forced("- 0.4*sign(v - vb) - k*x", vb=ex.Param(2.3, 0, 4), k=ex.Param(0.0, -1, 1))
-    branch = continuation(system, parameter="vb", period=T, over=(2.0, 2.6), guess=[3.0, 0.4])
-    vb, k = followed(branch, "k", (-0.02, 0.02), "sliding", step=0.3)
+    branch = continuation(system, parameter="vb", period=T, over=(2.05, 2.4), guess=[3.0, 0.4])
+    vb, k = followed(branch, "k", (-0.02, 0.02), "sliding", step=1)
     here = W / abs(1 / Z + k)
     assert vb == pytest.approx(here, abs=1e-7)
 
@@ -153,9 +153,9 @@ def test_corners():
         start={"q": [-1, -1], "t_end": 10},
     )  # fmt: skip
     branch = continuation(
-        two, parameter="s1", period="2*pi/1.5", over=(0.4, 0.6), guess=[-0.1, -0.1, 2.2, 2.2]
+        two, parameter="s1", period="2*pi/1.5", over=(0.44, 0.54), guess=[-0.1, -0.1, 2.2, 2.2]
     )
-    s1, s2 = followed(branch, "s2", (0.49, 0.51), "corner", step=0.3)
+    s1, s2 = followed(branch, "s2", (0.49, 0.51), "corner", step=1)
     assert s1 == pytest.approx(s2, abs=1e-8)
 
 
@@ -178,7 +178,7 @@ def test_slides_that_begin_behind_a_crossing(monkeypatch):
         ex.models.relay_feedback(), parameter="b1", section="relay", count=2, over=(0, 0.2),
         b1=0, direction="up", step=0.3, **RELAY,
     )  # fmt: skip
-    b1, s = followed(branch, "s", (0.99, 1.01), "sliding", step=0.5)
+    b1, s = followed(branch, "s", (0.99, 1.01), "sliding", step=1)
     for b, own in zip(b1, s, strict=True):
         A, _ = relay(s=own, b1=b)
         assert abs((A @ half(s=own, b1=b)[1])[0]) - b == pytest.approx(0, abs=1e-7)
