@@ -159,7 +159,7 @@ def test_stable_parts_are_solid_and_bifurcations_are_marked(found, diagram):
 
 @pytest.fixture
 def wire(monkeypatch):
-    monkeypatch.setattr(OrbitsSession, "columns", 17)
+    monkeypatch.setattr(OrbitsSession, "columns", 9)
     monkeypatch.setattr(OrbitsSession, "points", 24)
     return opened(low=WINDOW[0], high=WINDOW[1], s=0)
 
@@ -190,7 +190,7 @@ def test_the_code_draws_the_same_branches(wire):
     code = wire.panel.session.code()
     assert "branches=sharper.branches(found).branches" in code
     scope: dict = {}
-    exec(code.replace("rho=", "columns=17, points=24, rho="), scope)
+    exec(code.replace("rho=", "columns=9, points=24, rho="), scope)
     mine, theirs = wire.panel.session.branches(), scope["sharper"].branches(scope["found"])
     assert [len(b) for b in mine.branches] == [len(b) for b in theirs.branches]
 
