@@ -169,7 +169,7 @@ SMOOTH = ["bouncing_ball", "elastic_pendulum", "impact_oscillator", "newtons_cra
 @pytest.mark.parametrize("name", SMOOTH)
 def test_direct_adjoint_and_complex_step_agree(name):
     system = models[name]()
-    t_end = min(system.t_end, 3.0)
+    t_end = min(system.t_end, 2.0)
     asked = {"cost": costs(system), "t_end": t_end, "e": 0.7}
     direct = ex.sensitivity(system, TIGHT, **asked)
     assert direct.events
