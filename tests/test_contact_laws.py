@@ -46,8 +46,7 @@ def off_bar(run) -> float:
 
 @pytest.mark.parametrize(
     ("n", "e", "mu", "angle", "t_end"),
-    [(12, 0.5, 0.3, 0.3, 0.8), (16, 0.5, 0.3, 0.1, 0.6), (24, 0.3, 0.6, 0.1, 0.4),
-     (40, 0.3, 0.6, 0.1, 0.4), (33, 0.37, 1.2, -0.7, 0.9)],
+    [(12, 0.5, 0.3, 0.3, 0.8), (40, 0.3, 0.6, 0.1, 0.4), (33, 0.37, 1.2, -0.7, 0.9)],
 )  # fmt: skip
 def test_a_bar_with_more_contacts_than_can_hold_it_bounces_to_rest(n, e, mu, angle, t_end):
     run = ex.simulate(bar(n, e, mu, angle), MoreauJean(h=1e-3), t_end=t_end)
@@ -145,8 +144,7 @@ def test_every_closed_contact_of_a_pile_keeps_its_laws(n, changed):
 
 @pytest.mark.parametrize(
     ("n", "changed"),
-    [(30, {"mu": 0.8, "g": 15.0}), (60, {"s": 0.05}), (60, {"mu": 0.9}), (100, {}),
-     (100, {"mu": 0.9})],
+    [(30, {"mu": 0.8, "g": 15.0}), (60, {"s": 0.05}), (100, {}), (100, {"mu": 0.9})],
 )  # fmt: skip
 def test_a_pile_is_solved_where_sweeps_get_nowhere(n, changed):
     """Discs that wedge each other, and redundant contacts: 160 sweeps leave 1e-2 m/s."""
