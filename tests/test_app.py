@@ -121,31 +121,34 @@ def test_without_a_legible_record_everything_is_the_users(tmp_path, record):
     assert (mine / app.TOUR).read_text() == before
 
 
-def test_no_cell_of_the_tour_waits_for_a_kernel(tmp_path):
-    """What is compiled before the address is said is all that the tour needs."""
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    """What a new process has loaded behind the opening, the tour and a run with events."""
     tour = Path(__file__).parents[1] / "notebooks" / "00_tour.ipynb"
     cells = [c["source"] for c in json.loads(tour.read_text())["cells"] if c["cell_type"] == "code"]
     lines = "\n".join("".join(source) for source in cells)
-    script = tmp_path / "tour.py"
+    script = tmp_path_factory.mktemp("tour") / "tour.py"
     script.write_text(
-        "import sys\nfrom explorer import app\napp._opening()\n"
-        "def kernels(): return {m for m in sys.modules if m.startswith('explorer.kernels')}\n"
-        f"before = kernels()\n{lines}\nprint(sorted(kernels() - before))"
+        "import json, sys\nfrom explorer import app\napp._opening()\nopening = {*sys.modules}\n"
+        f"{lines}\nbehind = {{*sys.modules}}\n"
+        "import explorer\nexplorer.explore('bouncing_ball')\n"
+        "explorer.simulate(explorer.models.pendulum(), explorer.EventDriven())\n"
+        "print(json.dumps([*map(sorted, (opening, behind, sys.modules))]))"
     )
     said = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    assert said.stdout.splitlines()[-1] == "[]"
+    return [set(names) for names in json.loads(said.stdout.splitlines()[-1])]
 
 
-def test_the_first_panel_loads_no_part_of_scipy_that_it_does_not_use():
+def test_no_cell_of_the_tour_waits_for_a_kernel(loaded):
+    """What is compiled before the address is said is all that the tour needs."""
+    opening, behind, _ = loaded
+    assert [name for name in behind - opening if name.startswith("explorer.kernels")] == []
+
+
+def test_the_first_panel_loads_no_part_of_scipy_that_it_does_not_use(loaded):
     """These take as long to load as the panel to compute its first picture."""
     heavy = ["integrate", "interpolate", "optimize", "spatial", "special"]
-    lines = (
-        "import sys, explorer; explorer.explore('bouncing_ball'); "
-        "explorer.simulate(explorer.models.pendulum(), explorer.EventDriven()); "
-        f"print([part for part in {heavy} if 'scipy.' + part in sys.modules])"
-    )
-    said = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True)
-    assert said.stdout.splitlines()[-1] == "[]"
+    assert [part for part in heavy if "scipy." + part in loaded[-1]] == []
 
 
 @pytest.mark.parametrize(
