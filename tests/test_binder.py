@@ -172,7 +172,7 @@ def test_kernels_of_the_image_are_loaded_in_a_session(tmp_path):
     shutil.copytree(
         ROOT / "explorer", tmp_path / "explorer", ignore=shutil.ignore_patterns("__pycache__")
     )
-    some = "import explorer.kernels.complementarity.lcp"  # with what it calls: all take minutes
+    some = "import explorer.kernels.model.held_inputs"  # with what it calls: all take minutes
     built = _kernels(tmp_path, "generic", some)
     assert built
     assert all(missed for _, missed in built.values())
@@ -186,5 +186,5 @@ def test_kernels_of_the_image_are_loaded_in_a_session(tmp_path):
 
     # the control: without the name set by `start`, what the image holds is useless
     other = "x86-64-v2" if platform.machine() == "x86_64" else "cortex-a57"
-    alone = _kernels(tmp_path, other, "import explorer.kernels.linear_algebra.dense_lu")
+    alone = _kernels(tmp_path, other, "import explorer.kernels.model.sampled_forcing")
     assert all(missed and not found for found, missed in alone.values()), alone
