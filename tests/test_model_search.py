@@ -94,7 +94,8 @@ def test_own_models_are_searched_too():
     assert list(found("stairs", {"slinky": slinky})) == ["slinky"]
 
 
-@for_each("name", sorted(models))
+@pytest.mark.broad
+@pytest.mark.parametrize("name", sorted(models))
 def test_a_card_has_all_numbers_presets_and_sources(name):
     system = _built(name, models[name])
     shown = re.sub(r"\\(.)", r"\1", system._repr_markdown_())

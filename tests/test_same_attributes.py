@@ -54,6 +54,7 @@ def test_the_same_model_has_the_same_attributes(name):
     assert all(found == {*system.coordinates} for found in rows.values())
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_all_runs_of_a_model_have_the_same_parts(name):
     """Parts, and what each of them answers, depend on the model and not on the scheme."""
@@ -181,7 +182,7 @@ def test_the_work_of_friction_on_a_block(scheme):
     assert run.friction_work[-1, 0] == pytest.approx(-9, abs=near)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     st.floats(5, 80), st.floats(0.05, 0.9), st.floats(-4, 4), st.floats(0, 1.5), st.floats(0, 0.9)
 )
