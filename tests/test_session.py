@@ -282,8 +282,8 @@ def test_reset_goes_back_to_the_defaults_and_can_be_undone(ball):
 def test_presets(model, preset):
     """Each is a run that succeeds, of which nothing is cautioned, and that its code repeats."""
     session = Session(model)
-    part = 0.75 if session.system.discrete else 0.77  # iterates are whole
-    session.set(t_end=part * session.state["t_end"])
+    before = 4.0 if session.system.discrete else session.system.t_end / 8
+    session.set(t_end=before)
     session.preset(preset)
     assert session.solution.status.ok
     assert session.system.presets[preset]["text"]
@@ -296,19 +296,24 @@ def test_presets(model, preset):
             found = values(session)[full]
             assert found == (value if isinstance(value, str) else pytest.approx(value, rel=1e-15))
     session.undo()
-    assert session.state["t_end"] == part * session.system.t_end
+    assert session.state["t_end"] == before
 
 
 @pytest.mark.parametrize("model", one_of_each(sorted(models), alike))
 def test_a_preset_keeps_the_scheme_if_it_can(model):
+    """Of presets that set the same but other parameters one is enough: the others run alike."""
     for name in schemes_of(model):
-        session = Session(model, name)
+        session, tried = Session(model, name), set()
         for preset, entries in session.system.presets.items():
-            foreign = {"h", "theta", "lcp"} & {*entries} - {*session.state["knobs"]}
+            options = frozenset({*entries} - {*session.system.parameters})
+            foreign = {"h", "theta", "lcp"} & options - {*session.state["knobs"]}
+            if options in tried:
+                continue
             with contextlib.suppress(BadValue):  # too many events, or Painleve's paradox
                 session.set(scheme=name)
                 session.preset(preset)
                 assert session.state["scheme"] == (schemes_of(model)[0] if foreign else name)
+                tried.add(options)
 
 
 def test_the_start_of_a_hybrid_system():
@@ -341,7 +346,8 @@ def test_of_a_start_and_its_parameter_the_last_moved_counts():
     assert session.state["v0"] is None
 
 
-@for_each("model", sorted(models))
+@pytest.mark.broad
+@pytest.mark.parametrize("model", sorted(models))
 def test_the_sliders_of_the_start_reach_around_it(model):
     session = Session(model)
     found = {c["key"]: c for g in groups(session) if g["name"] == "start" for c in g["controls"]}
@@ -772,23 +778,26 @@ def resident() -> float:
     return psutil.Process().memory_info().rss / 2**20
 
 
-def test_500_random_moves():
-    rng = np.random.default_rng(20240229)
-    session = Session("bouncing_ball")
-    for name in sorted(models):  # what is compiled once for a model is no growth
-        session.change({"model": name})
-    visited, sizes = set(), []
-    for count in range(500):
-        if count in (100, 499):  # the same light state at both ends of the comparison
-            session.unpin()
-            session.change({"model": "bouncing_ball"})
-            session.preset("Zeno")
-            sizes.append(resident())
-        move(session, rng)
-        visited.add(session.state["model"])
-        assert session.solution.status.ok
+def test_400_random_moves():
+    """And the second 200 need no memory: what they compile is there from the first, the same ones.
+
+    Both sessions are kept, so that what one of them keeps is seen.
+    """
+    kept, visited, sizes = [], set(), []
+    for _ in range(2):
+        rng = np.random.default_rng(20240229)
+        session = Session("bouncing_ball")
+        kept.append(session)
+        for _ in range(200):
+            move(session, rng)
+            visited.add(session.state["model"])
+            assert session.solution.status.ok
+        session.unpin()
+        session.change({"model": "bouncing_ball"})  # a light state at both ends
+        session.preset("Zeno")
+        sizes.append(resident())
     assert len(visited) >= 6
-    assert sizes[1] - sizes[0] < 20, f"{sizes} MB"
+    assert sizes[1] - sizes[0] < 12, f"{sizes} MB"
 
     again = fresh(session)
     assert same(session.solution, again)
