@@ -79,20 +79,19 @@ def least_time(intervals):
     return brentq(far, 13, 30, xtol=1e-14)
 
 
-@for_each("intervals", [5, 10, 11])
-def test_the_car_takes_the_least_time_from_random_starts(intervals):
+@for_each(("intervals", "seed"), [(5, 0), (10, 1), (11, 0)])
+def test_the_car_takes_the_least_time_from_random_starts(intervals, seed):
     """The recursion to 1e-9; on 10 intervals v = 10 is on a boundary at T = 20, a kink."""
     truth = least_time(intervals)
     if intervals % 5 == 0:
         assert truth == pytest.approx(40 / 3, abs=1e-12)
-    for seed in range(2):
-        plan = ex.optimize(drive(intervals), anywhere(intervals, seed), progress=False)
-        assert plan.ok, plan
-        assert plan.objective == pytest.approx(truth, abs=1e-9)
-        assert plan.switches[0] == pytest.approx(plan.t_end - plan.switches[1], abs=1e-8)
-        assert plan.defect < 1e-9
-        assert plan.complementarity < 1e-12
-        assert max(plan.residuals.values()) < 1e-9
+    plan = ex.optimize(drive(intervals), anywhere(intervals, seed), progress=False)
+    assert plan.ok, plan
+    assert plan.objective == pytest.approx(truth, abs=1e-9)
+    assert plan.switches[0] == pytest.approx(plan.t_end - plan.switches[1], abs=1e-8)
+    assert plan.defect < 1e-9
+    assert plan.complementarity < 1e-12
+    assert max(plan.residuals.values()) < 1e-9
 
 
 def test_a_kink_is_no_optimum():
@@ -195,9 +194,9 @@ def two_surfaces():
     return system
 
 
-@for_each(("intervals", "elements"), [(3, 3), (8, 3)])
-def test_random_starts_find_one_plan_with_sliding(intervals, elements):
+def test_random_starts_find_one_plan_with_sliding():
     """Entering, sliding on both surfaces and leaving: the same cost from each start."""
+    intervals, elements = 3, 3
     task = ex.OptimalControlProblem(
         two_surfaces(), intervals=intervals, elements=elements,
         running="u1**2 + u2**2 + v1**2 + v2**2", end={"x1": -np.pi / 6, "x2": -np.pi / 4},
@@ -261,8 +260,11 @@ def block(mu, v0):
     return system
 
 
-@for_each(("mu", "intervals", "elements"), [(0.0, 3, 1), (0.0, 4, 1), (0.3, 3, 3), (0.5, 4, 3)])
-def test_the_block_is_pushed_and_braked_in_the_least_time(mu, intervals, elements):
+@for_each(
+    ("mu", "intervals", "elements", "seed"),
+    [(0.0, 3, 1, 0), (0.0, 4, 1, 1), (0.3, 3, 3, 1), (0.5, 4, 3, 0)],
+)
+def test_the_block_is_pushed_and_braked_in_the_least_time(mu, intervals, elements, seed):
     """Bang-bang: the switch of the control and the reversal by friction to 1e-8."""
     v0 = -1.0 if mu else 0.0
     task = ex.OptimalControlProblem(
@@ -273,20 +275,19 @@ def test_the_block_is_pushed_and_braked_in_the_least_time(mu, intervals, element
     way = 1 + v0**2 / 2 / (1 + mu)
     peak = np.sqrt(2 * way / (1 / (1 - mu) + 1 / (1 + mu)))
     change, T = turn + peak / (1 - mu), turn + peak / (1 - mu) + peak / (1 + mu)
-    for seed in range(2):
-        rng = np.random.default_rng(seed)
-        guess = {
-            "x": rng.uniform(-1, 1, (intervals + 1, 2)),
-            "u": rng.uniform(-1, 1, (intervals, 1)),
-            "t_end": 3,
-        }
-        plan = ex.optimize(task, guess, progress=False)
-        assert plan.ok, plan
-        assert plan.objective == pytest.approx(T, abs=1e-8)
-        assert np.abs(plan.t - change).min() < 1e-8
-        if mu:
-            assert plan.switches[0] == pytest.approx(turn, abs=1e-8)
-        assert plan.defect < 1e-7
+    rng = np.random.default_rng(seed)
+    guess = {
+        "x": rng.uniform(-1, 1, (intervals + 1, 2)),
+        "u": rng.uniform(-1, 1, (intervals, 1)),
+        "t_end": 3,
+    }
+    plan = ex.optimize(task, guess, progress=False)
+    assert plan.ok, plan
+    assert plan.objective == pytest.approx(T, abs=1e-8)
+    assert np.abs(plan.t - change).min() < 1e-8
+    if mu:
+        assert plan.switches[0] == pytest.approx(turn, abs=1e-8)
+    assert plan.defect < 1e-7
 
 
 def test_a_plan_that_its_replay_misses_is_solved_on_finer_elements():
@@ -320,8 +321,8 @@ def fuller_cost():
     return cost, first
 
 
-@for_each("intervals", [10, 11, 13])
-def test_fullers_problem(intervals):
+@for_each(("intervals", "seed"), [(10, 0), (11, 1), (13, 0)])
+def test_fullers_problem(intervals, seed):
     """The chattering arcs: cost to 1e-6 and the first switch to 1e-8 of the closed form."""
     cost, first = fuller_cost()
     system = ex.StepSystem("cart", x="x1 x2", f=["x2", "u"], params={"u": 0.0})
@@ -330,13 +331,12 @@ def test_fullers_problem(intervals):
         system, intervals=intervals, running="x1**2", controls="u", bounds={"u": (-1, 1)},
         grid="free", elements=1, stages=3,
     )  # fmt: skip
-    for seed in range(2):
-        rng = np.random.default_rng(seed)
-        plan = ex.optimize(task, {"u": rng.uniform(-1, 1, (intervals, 1))}, progress=False)
-        assert plan.ok, plan
-        assert plan.objective == pytest.approx(cost, abs=1e-7)
-        assert np.abs(plan.t - first).min() < 1e-8
-        assert plan.defect < 1e-9
+    rng = np.random.default_rng(seed)
+    plan = ex.optimize(task, {"u": rng.uniform(-1, 1, (intervals, 1))}, progress=False)
+    assert plan.ok, plan
+    assert plan.objective == pytest.approx(cost, abs=1e-7)
+    assert np.abs(plan.t - first).min() < 1e-8
+    assert plan.defect < 1e-9
 
 
 def test_path_constraints_and_time():
@@ -419,26 +419,25 @@ def turbo():
     return system
 
 
-@for_each("intervals", [4, 6])
-def test_the_car_with_hysteresis_takes_the_least_time(intervals):
+@for_each(("intervals", "seed"), [(4, 0), (6, 1)])
+def test_the_car_with_hysteresis_takes_the_least_time(intervals, seed):
     """T = 3 + 2/3 + 82/15 + 1 + 2 s: push, push with turbo, cruise at 25, brake with it, brake."""
     task = ex.OptimalControlProblem(
         turbo(), t_end=(1, 60), intervals=intervals, terminal="t", bounds={"v": (-25, 25)},
         end={"q": 200, "v": 0}, grid="free",
     )  # fmt: skip
-    for seed in range(2):
-        rng = np.random.default_rng(seed)
-        guess = {
-            "x": rng.uniform([0, -25], [200, 25], size=(intervals + 1, 2)),
-            "u": rng.uniform(-5, 5, (intervals, 1)),
-            "t_end": rng.uniform(8, 40),
-        }
-        plan = ex.optimize(task, guess, progress=False)
-        assert plan.ok, plan
-        assert plan.objective == pytest.approx(12 + 2 / 15, abs=1e-8)
-        np.testing.assert_allclose(plan.switches, [3, 10 + 2 / 15], atol=1e-8)
-        assert [part.name for part in plan.sequence] == ["plain", "turbo", "plain"]
-        assert plan.defect < 1e-8
+    rng = np.random.default_rng(seed)
+    guess = {
+        "x": rng.uniform([0, -25], [200, 25], size=(intervals + 1, 2)),
+        "u": rng.uniform(-5, 5, (intervals, 1)),
+        "t_end": rng.uniform(8, 40),
+    }
+    plan = ex.optimize(task, guess, progress=False)
+    assert plan.ok, plan
+    assert plan.objective == pytest.approx(12 + 2 / 15, abs=1e-8)
+    np.testing.assert_allclose(plan.switches, [3, 10 + 2 / 15], atol=1e-8)
+    assert [part.name for part in plan.sequence] == ["plain", "turbo", "plain"]
+    assert plan.defect < 1e-8
 
 
 def test_a_reset_between_modes_is_part_of_the_plan():
