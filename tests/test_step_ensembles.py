@@ -88,7 +88,7 @@ def test_an_oscillator_with_a_stop_runs_as_alone(scheme, place):
     found = check(
         oscillator(),
         scheme,
-        {"omega": np.linspace(1.3, 3.1, 7), "e": [0.0, 0.7]},
+        {"omega": np.linspace(1.3, 3.1, 4), "e": [0.0, 0.7]},
         observe=["extrema", section],
         t_end=f"5.3*{PERIOD}",
         transient=f"2*{PERIOD}",
