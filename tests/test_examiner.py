@@ -20,7 +20,7 @@ from examiner.reference import FACTOR, excess
 
 import explorer as ex
 
-RUNS = int(os.environ.get("EXAMINER", "160"))
+RUNS = int(os.environ.get("EXAMINER", "96"))
 SEED = int(os.environ.get("EXAMINER_SEED", "0"))
 PARTS, EACH = 8, 10  # of the runs with a tolerance every so many is run again, tighter
 
