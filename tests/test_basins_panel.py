@@ -172,7 +172,7 @@ def test_the_image_has_the_colour_of_each_cell_and_patterns(steps):
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr(BasinsSession, "shape", (16, 12))
+    monkeypatch.setattr(BasinsSession, "shape", (10, 8))
     monkeypatch.setattr(BasinsSession, "shape_parameters", (4, 3))
 
 
@@ -221,7 +221,7 @@ def test_a_click_runs_that_start_and_says_what_it_comes_to(wire):
 
 def test_what_is_undecided_is_said_and_never_green(monkeypatch):
     monkeypatch.setattr(BasinsSession, "shape", (3, 2))
-    wire = opened("impact_oscillator", s=3.0, f=0.5, c=0.0, right=0.0)
+    wire = opened("impact_oscillator", s=3.0, f=0.5, c=0.0, right=0.0, until=40)
     wire.panel.session.diagram()
     content, _ = wire.pull()
     assert content["status"]["level"] == "warn"
@@ -237,7 +237,7 @@ def test_a_map_on_its_way_is_not_green(wire, monkeypatch):
     monkeypatch.setattr(session, "diagram", lambda wait=None: half)
     content, _ = wire.pull()
     assert content["status"]["level"] == "unchecked"
-    assert "36 of 192 starts computed, the others are coarse still" in content["status"]["text"]
+    assert "24 of 80 starts computed, the others are coarse still" in content["status"]["text"]
 
 
 def test_the_code_makes_the_same_map(wire):
@@ -251,7 +251,7 @@ def test_the_code_makes_the_same_map(wire):
     assert len(lines) == 1 + mine.label.size
     assert lines[0] == "q0.x,v0.x,status,number,period"
     k = int(mine.label[5, 0])
-    assert lines[1 + 5 * 12].endswith(f",attracted,{k},{mine.attractors[k].period}")
+    assert lines[1 + 5 * 8].endswith(f",attracted,{k},{mine.attractors[k].period}")
 
 
 def test_a_state_goes_through_json_and_a_hostile_one_is_refused(wire):
