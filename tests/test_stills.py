@@ -160,22 +160,32 @@ CELLS = [
 ]
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["live", "static"])
-def executed(request, tmp_path_factory):
+STATIC = 'import os\nos.environ["EXPLORER_STATIC"] = "1"'
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """Return the cells as they ran alive, and without a kernel in view: one kernel runs both."""
     folder = tmp_path_factory.mktemp("still")
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param:
-            patch.setenv("EXPLORER_STATIC", "1")
-        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in CELLS])
-        client = NotebookClient(
-            notebook,
-            timeout=120,
-            kernel_name="python3",
-            shutdown_kernel="immediate",
-            resources={"metadata": {"path": str(folder)}},
-        )
-        client.execute()
-    return notebook, folder
+    cells = [nbformat.v4.new_code_cell(code) for code in (*CELLS, STATIC, *CELLS)]
+    live = nbformat.v4.new_notebook(cells=cells)
+    NotebookClient(
+        live,
+        timeout=120,
+        kernel_name="python3",
+        shutdown_kernel="immediate",
+        resources={"metadata": {"path": str(folder)}},
+    ).execute()
+    static = nbformat.from_dict(live)
+    live.cells, static.cells = live.cells[: len(CELLS)], static.cells[-len(CELLS) :]
+    static.metadata.pop("widgets")  # those of the live panel
+    return {"live": live, "static": static}, folder
+
+
+@pytest.fixture(params=["live", "static"])
+def executed(request, both):
+    notebooks, folder = both
+    return notebooks[request.param], folder
 
 
 def test_each_figure_of_a_notebook_keeps_a_picture(executed):
