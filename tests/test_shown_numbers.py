@@ -68,7 +68,7 @@ def test_a_quantity_far_from_one_has_a_prefix(value, unit, text):
 
 
 def test_every_event_is_on_some_page_of_the_table():
-    answer = SessionAnswer(Session("stick_slip", t_end=200.0))
+    answer = SessionAnswer(Session("stick_slip", t_end=80.0))
     count = len(answer.session.solution.events)
     first = answer.frame()["table"]
     assert count > len(first["rows"])
@@ -78,7 +78,7 @@ def test_every_event_is_on_some_page_of_the_table():
         rows += frame["table"]["rows"]
         assert frame["table"]["page"] == page
     assert len(rows) == count
-    assert answer.pull({"t_end": 150.0}, False)["table"]["page"] == 0
+    assert answer.pull({"t_end": 60.0}, False)["table"]["page"] == 0
 
 
 @pytest.mark.parametrize(("value", "digits", "text"), [
