@@ -132,14 +132,19 @@ def complaints(page: Page, width: int) -> list[str]:
     return found
 
 
+def faults(page: Page, widths: tuple[int, ...] = WIDTHS) -> list[str]:
+    """Return all that is wrong with an open page, with the width where it is."""
+    found = [f"at {w} px {said}" for w in widths for said in complaints(page, w)]
+    for name in ("dark", "light") if page.locator(".nsx-panel").count() else ():
+        theme(page, name)
+        found += page.evaluate(GROUNDS)
+    return found + page.errors
+
+
 def look(context, path: Path, widths: tuple[int, ...] = WIDTHS) -> list[str]:
-    """Return all that is wrong with a page, with the width where it is."""
+    """Open a page, and return all that is wrong with it."""
     with opened(context, path) as page:
-        found = [f"at {w} px {said}" for w in widths for said in complaints(page, w)]
-        for name in ("dark", "light") if page.locator(".nsx-panel").count() else ():
-            theme(page, name)
-            found += page.evaluate(GROUNDS)
-        return found + page.errors
+        return faults(page, widths)
 
 
 def main(folder: Path, parts: list[str]) -> int:

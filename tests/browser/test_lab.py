@@ -43,7 +43,7 @@ def test_each_slider_moved_by_key_changes_the_picture(lab, name, shots):
     if name != "bouncing_ball":  # the browser is tried here: tests/test_panels.py moves all of them
         starts = [k for k in keys if k[:3] in ("q0.", "v0.", "x0.")]
         own = [k for k in keys if k.startswith("rho.")]
-        keys = ["knob.h"] * ("knob.h" in keys) + own[:2] + starts[-1:]
+        keys = ["knob.h"] * ("knob.h" in keys) + own[:1] + starts[-1:]
     numerics = {"knob.newton_tol", "knob.newton_max", "knob.lcp_tol", "knob.lcp_max", "knob.gamma",
                 "knob.theta", "knob.forecast", "rho.m"}  # fmt: skip
     for key in keys:

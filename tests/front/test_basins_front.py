@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 class Few(BasinsSession):
     """With few starts."""
 
-    shape = 32, 24
+    shape = 20, 15
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_it_sharpens_a_box_is_computed_and_a_click_runs_a_start(stage):
     image = "() => document.querySelector('.nsx-plot image').href.baseVal"
     whole = stage.js(image)
     assert whole.startswith("data:image/png;base64,")
-    assert "All 768 starts computed" in stage.page.locator(".nsx-said").inner_text()
+    assert "All 300 starts computed" in stage.page.locator(".nsx-said").inner_text()
 
     at = stage.first_plot()
     stage.page.mouse.move(*at(0.4, 0.25))

@@ -16,9 +16,15 @@ from stages import shown
 pytestmark = pytest.mark.browser
 
 
+class Few(OrbitsSession):
+    """With a quarter of the columns."""
+
+    columns = 100
+
+
 @pytest.fixture(scope="module")
 def stage():
-    answer = _Answer(OrbitsSession("impact_oscillator", "omega", low=2.4, high=3.2, s=0))
+    answer = _Answer(Few("impact_oscillator", "omega", low=2.4, high=3.2, s=0))
     answer.live = True
     with shown(answer) as stage:
         yield stage
@@ -35,7 +41,7 @@ def test_it_sharpens_a_box_is_computed_and_a_click_shows_the_motion(stage):
     image = "() => document.querySelector('.nsx-plot image').href.baseVal"
     whole = stage.js(image)
     assert whole.startswith("data:image/png;base64,")
-    assert "points in 400 columns" in stage.page.locator(".nsx-said").inner_text()
+    assert "points in 100 columns" in stage.page.locator(".nsx-said").inner_text()
 
     at = stage.first_plot()
     stage.page.mouse.move(*at(0.4, 0.1))
@@ -94,7 +100,7 @@ def test_a_slider_gives_a_coarse_diagram_at_once_and_the_whole_one_later(stage):
     assert said.inner_text().startswith("The diagram sharpens")
     coarse = stage.js("() => document.querySelector('.nsx-plot image').href.baseVal")
     stage.sharpened()
-    assert "points in 400 columns" in said.inner_text()
+    assert "points in 100 columns" in said.inner_text()
     assert stage.js("() => document.querySelector('.nsx-plot image').href.baseVal") != coarse
     slider.press("ArrowRight")
     stage.drawn()

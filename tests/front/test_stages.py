@@ -40,9 +40,9 @@ SEEN = """() => [typeof nsxMine, String(setTimeout), String(OscillatorNode.proto
   getComputedStyle(document.body).backgroundColor, innerWidth, matchMedia("(prefers-color-scheme: dark)").matches]"""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def new():
-    """Let a test begin with a page that no other test has used."""
+    """Let these tests begin with a page that no other test has used."""
     aside, shared.free = shared.free, {}
     yield
     for stages in shared.free.values():
