@@ -49,7 +49,7 @@ def test_the_readme_runs_as_it_is_printed(tmp_path):
     code = "import runpy, sys\nfor name in sys.argv[1:]: runpy.run_path(name, run_name='__main__')"
     ran = subprocess.run(
         [sys.executable, "-W", "error", "-c", code, *names], cwd=tmp_path, capture_output=True,
-        text=True, timeout=120, check=False,
+        text=True, timeout=600, check=False,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
 
