@@ -83,6 +83,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", help=argparse.SUPPRESS)  # of the book: some models, for tests
     # of the book: a folder of notebooks that were run before, for CI
     parser.add_argument("--ran", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--points", type=int, help=argparse.SUPPRESS)  # of a slider, if not as many
     given = parser.parse_args(argv)
     if given.port is not None and not 0 <= given.port < 65536:
         parser.error(f"--port {given.port}: a port is a number from 0 to 65535.")
@@ -98,7 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 0
         if given.book:
             only = given.only.split(",") if given.only else None
-            return _book(given.book, only, given.ran)
+            return _book(given.book, only, given.ran, given.points)
         if given.course or given.slides:
             return _course(given)
         if given.check:
@@ -217,15 +218,18 @@ def _warm() -> None:
     )
 
 
-def _book(folder: Path, only: list[str] | None, ran: Path | None) -> int:
+def _book(folder: Path, only: list[str] | None, ran: Path | None, points: int | None) -> int:
     """Build the book; return 1 if something is wrong with it."""
     from explorer.book import build
+    from explorer.book.model_page import POINTS
     from explorer.errors import ExplorerError
 
     terminal = _Terminal()
     try:
         plans: list[str] | None = [] if only else None
-        book = build(folder, only=only, plans=plans, ran=ran, say=terminal.note)
+        book = build(
+            folder, only=only, plans=plans, ran=ran, points=points or POINTS, say=terminal.note
+        )
     except ExplorerError as error:
         raise CannotStartError(str(error)) from error
     terminal.say(str(book))
