@@ -158,7 +158,7 @@ def answered(copy) -> tuple[dict, str]:
     """What the copy offers, and what its tests said."""
     wanted = " or ".join(f"({names})" for names, _ in CONFORM.values())
     ran = subprocess.run(
-        [sys.executable, "-c", ASK, wanted, *(f"tests/{name}" for name in CONFORM)], cwd=copy,
+        [sys.executable, "-W", "error", "-c", ASK, wanted, *(f"tests/{name}" for name in CONFORM)], cwd=copy,
         env=os.environ | {"PYTHONPATH": str(copy), "NONSMOOTH_EXPLORER_MODELS": str(copy / "own")},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
