@@ -29,8 +29,8 @@ def test_the_panel_fits_into_1280_x_720(lab):
     assert wide == []
 
 
-@pytest.mark.parametrize("name", one_of_each(sorted(models), alike))
-def test_each_slider_moved_by_key_changes_the_picture(lab, name, shots):
+def slide(lab, name, shots):
+    """Move the sliders of a model by key: of the ball all, of others two or three."""
     lab.model(name.replace("_", " "))
     shots(lab.panel.screenshot, f"{name}.png")
     lab.js("() => document.querySelectorAll('.nsx-panel details.nsx-group')"
@@ -40,7 +40,7 @@ def test_each_slider_moved_by_key_changes_the_picture(lab, name, shots):
     numbers = ({"knob.h", "knob.theta"}, {"knob.rtol", "knob.atol"}, {"knob.h", "knob.beta"},
                {"knob.h", "knob.stages"}, {"knob.bound"})  # fmt: skip
     assert any(some < set(keys) for some in numbers)
-    if name != "bouncing_ball":  # the browser is tried here: tests/test_panels.py moves all of them
+    if name != "bouncing_ball":  # tests/test_panels.py moves all of them, without a browser
         starts = [k for k in keys if k[:3] in ("q0.", "v0.", "x0.")]
         own = [k for k in keys if k.startswith("rho.")]
         keys = ["knob.h"] * ("knob.h" in keys) + own[:1] + starts[-1:]
@@ -62,6 +62,16 @@ def test_each_slider_moved_by_key_changes_the_picture(lab, name, shots):
                 continue  # it need not show
             lab.changes(before)  # a drag is answered twice, so this answer may be on its way
         assert lab.field(key).input_value() != written
+
+
+def test_each_slider_moved_by_key_changes_the_picture(lab, shots):
+    slide(lab, "bouncing_ball", shots)
+
+
+@pytest.mark.broad
+@pytest.mark.parametrize("name", sorted({*one_of_each(sorted(models), alike)} - {"bouncing_ball"}))
+def test_sliders_of_all_kinds_of_models_change_the_picture(lab, name, shots):
+    slide(lab, name, shots)
 
 
 def test_a_slider_shows_its_value_with_its_unit(lab):
