@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lab import lags, longest_lag
+from lab import lags, longest_lag, steady
 
 KEYS = np.arange(0, 3000, 33.0)  # ms: a key that is held
 
@@ -34,5 +34,13 @@ def test_no_queue_is_seen_where_the_latest_key_wins(rate):
         latest = int(np.searchsorted(KEYS, now, "right")) - 1
         now += 1000 / rate
         drawn.append((now, latest))
-    _, second, most = halves(drawn, rate)
+    first, second, most = halves(drawn, rate)
     assert second <= most
+    assert steady(first, rate)
+
+
+def test_a_panel_that_stops_between_pictures_is_seen():
+    """Each comes 80 ms behind its key, and the next one half a second later."""
+    drawn = [(KEYS[k] + 80, k) for k in range(0, len(KEYS), 15)]
+    first, _, _ = halves(drawn, 2.0)
+    assert not steady(first, 2.0)
