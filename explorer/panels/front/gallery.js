@@ -57,7 +57,7 @@ class Gallery {
     this.root.dataset.theme = this.theme.dark ? "dark" : "light";
     this.listen(signal);
     this.ask("gallery");
-    const state = stateInLink();
+    const state = stateInLink(this.root);
     if (state) this.ask("open", { state });
   }
 

@@ -150,7 +150,7 @@ export class Panel {
     if (this.abort.signal.aborted) return;
     if (plotly) this.usePlotly(LIBRARIES[plotly]);
     this.told = this.picture.look;
-    const state = stateInLink();
+    const state = stateInLink(this.root);
     this.lecture.expect(state);
     this.puller.send({ type: "hello", view: this.view, plotly, state, look: this.told });
   }

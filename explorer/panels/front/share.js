@@ -65,12 +65,16 @@ export function textDialog(root, { title, text = "", accept = null }) {
 }
 
 // A link holds a state as base64url JSON. JupyterLab takes the query out of the address while it
-// loads; the navigation entry still knows it. Only the first panel of the page takes it, once.
+// loads; the navigation entry still knows it. Only the first panel of the page takes it, once: where
+// its code comes later than that of another panel, which has taken it, it takes it too.
 const LINK_KEY = "nsx";
 
-export function stateInLink() {
-  if (globalThis.__nonsmoothExplorerLinked) return null;
-  globalThis.__nonsmoothExplorerLinked = true;
+export function stateInLink(root) {
+  const taker = globalThis.__nonsmoothExplorerLinked;
+  const both = taker?.isConnected && root.isConnected;
+  const before = both && taker.compareDocumentPosition(root) & Node.DOCUMENT_POSITION_PRECEDING;
+  if (taker && !before) return null;
+  globalThis.__nonsmoothExplorerLinked = root;
   const name = performance.getEntriesByType("navigation")[0]?.name; // of a file Firefox says "document"
   const found = new URL(name?.includes(":") ? name : location.href).searchParams.get(LINK_KEY);
   if (!found) return null;
