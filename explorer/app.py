@@ -83,7 +83,9 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", help=argparse.SUPPRESS)  # of the book: some models, for tests
     # of the book: a folder of notebooks that were run before, for CI
     parser.add_argument("--ran", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--points", type=int, help=argparse.SUPPRESS)  # of a slider, if not as many
+    parser.add_argument(
+        "--points", type=int, help=argparse.SUPPRESS
+    )  # values of each slider, for CI
     given = parser.parse_args(argv)
     if given.port is not None and not 0 <= given.port < 65536:
         parser.error(f"--port {given.port}: a port is a number from 0 to 65535.")
