@@ -52,7 +52,7 @@ def test_the_button_of_a_model_in_the_book_opens_this_model(page, chromium):
     context = chromium.new_context(viewport={"width": 1280, "height": 800})
     lab = Lab(context, page + asked, tolerated=TOLERATED)
     opened = lab.page.locator(".nsx-g-host .nsx-panel .nsx-title strong")
-    opened.wait_for(timeout=60_000)
+    opened.wait_for(timeout=20_000)
     assert "Chua" in opened.inner_text()
     assert lab.problems == []
     context.close()

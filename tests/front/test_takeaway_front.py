@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from explorer import panels
 from explorer.panels import Session
 from explorer.panels.answer import SessionAnswer
 
@@ -210,3 +211,31 @@ def test_a_copied_link_opens_the_same_state_and_names_nobody(stage):
         assert other.answer.session.state == stage.answer.session.state
         assert page.locator('input[type=text][data-key="rho.e"]').input_value() == "0.75"
         assert other.errors == []
+
+
+def test_the_first_panel_of_a_page_takes_the_link_whatever_comes_first():
+    """Where the code of a later panel came sooner, it has taken it too; nobody takes it twice."""
+    front = Path(panels.__file__).parent / "front"
+    link = "http://localhost/?nsx=e30"  # {}
+
+    def answer(route):
+        name = route.request.url.split("?")[0].rpartition("/")[2]
+        kind = "text/javascript" if name else "text/html"
+        route.fulfill(body=(front / name).read_text("utf-8") if name else "", content_type=kind)
+
+    with context() as room:
+        for order, taken in (("012", "0"), ("210", "210"), ("120", "10"), ("00", "0")):
+            page = room.new_page()
+            page.route("http://localhost/**", answer)
+            page.goto(link)
+            found = page.evaluate(
+                """async (order) => {
+                  const { stateInLink } = await import("/share.js");
+                  document.body.innerHTML = "<p></p>".repeat(3);
+                  const places = [...document.body.children];
+                  return [...order].filter((k) => stateInLink(places[k]) === "{}").join("");
+                }""",
+                order,
+            )
+            assert found == taken, order
+            page.close()
