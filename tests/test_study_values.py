@@ -47,8 +47,9 @@ class Grazed(Cycles):
 
     autonomous, n, parameter, place = False, 2, "p", 1
 
-    def __init__(self, way, a=-3.0, b=-2.0, jump=0.0, free=None):
+    def __init__(self, way, a=-3.0, b=-2.0, jump=0.0, free=None, later=()):
         self.way, self.jump, self.scale, self.rho = way, jump, SCALE, np.zeros(2)
+        self.later = later  # when other guards are touched too
         self.free = free or (lambda d: -d)
         self.system = ex.StepSystem("grazed", x="x v", params={"k": 5.0, "p": 0.0}, f=["v", "-x"])
         self.system.switch(a * sp.Symbol("p") + b * sp.Symbol("x") + self.system.t, name="g")
@@ -69,7 +70,8 @@ class Grazed(Cycles):
             slopes_at=lambda t: np.array([np.vstack([S, 9 * np.ones(3)])]) if t.tolist() == [TIME] else None,
             rho=np.array([5.0, P]), t_last=2.0, sample=self.sample,
         )  # fmt: skip
-        cycle = bare(Cycle, run=space(march=march), monodromy=M, misses=(Miss("h", 0.5, 0, x), Miss("g", free, TIME, TOUCH)))  # fmt: skip
+        too = [Miss(f"at {t}", free, t, TOUCH) for t in self.later]
+        cycle = bare(Cycle, run=space(march=march), monodromy=M, misses=(Miss("h", 0.5, 0, x), Miss("g", free, TIME, TOUCH), *too))  # fmt: skip
         return Evaluation(G, J, float(abs(G).max()), (), {}, {"miss g": free}, cycle)
 
     @staticmethod
@@ -88,7 +90,7 @@ class Grazed(Cycles):
         return space(located=[space(contact="g")] * int(d > 0), march=space(end=lambda: (None, y)))
 
 
-def grazed(monkeypatch, way, **more):
+def grazed(monkeypatch, way, exponent=0.5, **more):
     """Return what `grazing` says of such cycles, and what it asks for the kick."""
     problem, asked = Grazed(way, **more), []
     at = problem.evaluate(np.array([1 + P * P, -P, P]))
@@ -99,7 +101,7 @@ def grazed(monkeypatch, way, **more):
 
     def kick_of(given, hit, name, curvature, side):
         asked.append((given, len(hit.located), name, curvature, side))
-        return "impact", 0.5, KICK
+        return "impact", exponent, KICK
 
     put(monkeypatch, inspect.unwrap(grazing).__globals__["_form"], kick_of=kick_of)
     return problem, asked, grazing(branch)
@@ -146,6 +148,16 @@ def test_a_parameter_that_does_not_move_the_touch_has_no_form(monkeypatch):
     with pytest.raises(NotApplicable, match="p does not change the depth of the touch"):
         grazed(monkeypatch, 1, a=1.0, b=-2.0)
     assert grazed(monkeypatch, 1, a=0.0, b=2.0)[2].depth_by_parameter == pytest.approx(1.0)
+
+
+@for_each(("exponent", "later", "asks"), [(0.5, (1.1, 0.9), True), (0.5, (), False), (1.0, (0.9,), False), (1.5, (0.9,), False)])  # fmt: skip
+def test_only_a_kick_that_outgrows_the_parameter_may_meet_a_later_touch(monkeypatch, exponent, later, asks):  # fmt: skip
+    """One that grows as the parameter does, or more slowly, leaves that touch to the parameter."""
+    asked, form = [], inspect.unwrap(grazing).__globals__["_form"]
+    put(monkeypatch, form, _check_later=lambda problem, run, name, later, kick: asked.append((name, [m.t for m in later], kick.tolist())))  # fmt: skip
+    assert grazed(monkeypatch, 1, exponent, later=later)[2].exponent == exponent
+    kick = pytest.approx(np.linalg.solve(S[:, :2], KICK))
+    assert asked == ([("g", sorted(later), kick)] if asks else [])
 
 
 # ---------------------------------------------------------------- runs that go on from others
