@@ -247,6 +247,17 @@ def test_a_held_start_moves_along_its_rows(monkeypatch):
     assert (stays.tolist(), moves.tolist()) == (np.eye(3).tolist(), [0.0] * 3)
 
 
+@for_each("size", [0.0, 2.0**20])
+def test_a_start_that_is_off_its_rows_by_round_off_stays(monkeypatch, size):
+    """By 1e-14 (1 + its size); what is further off is put on them: x - size and the speed vanish."""
+    monkeypatch.setattr(held_cycles, "slopes_of", lambda flow, rho, x, rows: np.eye(2))
+    monkeypatch.setattr(held_cycles, "constraints_of", lambda flow, rho, x: x - [size, 0.0])
+    one = bare(held_cycles.Held, flow=space(n_c=1), rows=np.array([True]))
+    near, far = (size + part * 1e-14 * (1 + size) for part in (0.9, 9.0))
+    assert one.put(np.zeros(1), np.array([near, 0.0])).tolist() == [near, 0.0]
+    assert one.put(np.zeros(1), np.array([far, 0.0])).tolist() == [size, 0.0]
+
+
 # ---------------------------------------------------------------- maps
 
 
