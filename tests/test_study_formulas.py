@@ -105,6 +105,16 @@ def test_a_column_lies_on_a_branch_near_its_line(off, along, told):
     assert not one._on(branch, 1)
 
 
+@for_each(("off", "told"), [(0.9, True), (-0.9, True), (1.1, False), (-1.1, False)])
+def test_at_a_fold_a_column_is_near_a_branch_by_its_parameter(off, told):
+    """As a part of the width of the diagram; the branch stands upright at 2, in the middle."""
+    one, wide = columns([1, 1, 1]), 2.0
+    one.found.values[1], one.found.points[1, 2] = 2.0 + off * diagram._NEAR * wide, [0.5, 0.5]
+    upright = np.array([[[0.0, 0.5]], [[1.0, 0.5]]])
+    branch = space(values=np.full(2, 2.0), returns=upright, piece=np.zeros(2))
+    assert one._on(branch, 1) == told
+
+
 # ---------------------------------------------------------------- cycles
 
 
