@@ -280,6 +280,23 @@ def test_a_multiplier_comes_to_its_bound_where_the_secant_method_ends(
             assert not sliding.crossing(None, 0.0, None, 1, 5.0, low, high, scale)[0]
 
 
+@for_each("slope", [1e-9, -1e-9])
+@for_each("bound", [0.0, 1.0])
+def test_a_multiplier_that_hardly_moves_is_zero_to_its_round_off(monkeypatch, slope, bound):
+    """Of 1e-12, which keeps each step of the secant method far longer than the round-off of time."""
+    asked, off = [], 1e-12
+
+    def follow(ws, t, x, tau, which):
+        asked.append(tau)
+        return bound + slope * (tau - 0.5) + off * (-1) ** len(asked)
+
+    put(monkeypatch, sliding.crossing, follow=follow)
+    found, tau, _ = sliding.crossing(None, 0.0, None, 1, bound, -9.0, 9.0, 0.25 / sliding.PROBE)
+    assert found
+    assert tau == pytest.approx(0.5, abs=4 * off / abs(slope))
+    assert len(asked) < 8
+
+
 def test_a_multiplier_that_does_not_move_comes_to_no_bound(monkeypatch):
     for value, told in ((0.5, False), (0.0, True), (2e6, False), (np.nan, False)):
         put(monkeypatch, sliding.crossing, follow=lambda *_, value=value: value)
