@@ -26,6 +26,7 @@ from explorer.views.drawing import (
     still_marks,
     table,
 )
+from explorer.views.drawing.ghosts import Ghost
 from explorer.views.drawing.polyline import PANEL, Axis
 from explorer.views.drawing.still import still
 
@@ -191,6 +192,26 @@ def test_states_over_iterates_share_a_plot_by_their_unit(monkeypatch, units, gro
     names = tuple(f"x{k}" for k in range(len(units)))
     solution = space(system=space(coordinates=names, units=tuple(units)))
     assert iterates.states_plots(solution) == groups
+
+
+@for_each(("own", "other"), [(4, 7), (7, 4)])
+def test_iterates_of_a_run_and_of_a_pinned_one_are_told_apart(own, other):
+    """Over the numbers of both from 0 on; a dot of the pinned run says its name, the others none."""
+    system = space(coordinates=("x", "y"), units=("m", "m"), exact=None, discrete=True)
+
+    def run(last):
+        t = np.arange(1.0 + last)
+        return space(system=system, t=t, q=np.stack([t, -t], axis=1), has_velocities=False)
+
+    solution, ghost = run(own), Ghost(run(other), "pinned A", "#123456")
+    (plot,) = iterates.states_plots(solution, (ghost,))
+    assert plot.x_range == (0.0, 7.0)
+    dots = [*zip(plot.traces, (other, other, own, own), "xyxy", strict=True)]
+    for k, (trace, last, name) in enumerate(dots):
+        pinned = k < 2
+        assert trace["name"] == (f"pinned A {name}" if pinned else name)
+        assert trace["hovertemplate"].endswith(f"<extra>{'pinned A' if pinned else ''}</extra>")
+        assert (trace["x"].tolist(), "t" in trace["meta"]) == ([*range(last + 1)], not pinned)
 
 
 @for_each(("start", "shown"), [([0.5, 0.25], True), ([0.5, 0.26], False)])
