@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from explorer.codes import SUCCESS
 from explorer.kernels.model.held_inputs import Drive, hold
 from explorer.kernels.references import kernel
@@ -54,24 +56,25 @@ def march(begin: Any, cross: Any, step: Any, problem: Any, record: Any, work: An
     while k < breaks.size and breaks[k] <= t[row] + close:
         k += 1
     hold(drive, problem.bundles.inp, k)
+    ahead = breaks[k] if k < breaks.size else np.inf
     begin(problem, record, work, row)
     while t[row] < t_end:
         if row + 1 >= t.size:
             return FULL
         if steps > 0:
             h, t1 = even_step(t[row], state[0].h, t[0], t_end, row, steps)
-        elif even or k == breaks.size:
-            h, t1 = next_step(t[row], state[0].h, t[0], t_end, row, even)
         else:
-            h, t1 = next_step(t[row], state[0].h, t[0], breaks[k], row, even)
+            end = t_end if even else min(ahead, t_end)
+            h, t1 = next_step(t[row], state[0].h, t[0], end, row, even)
         status = step(problem, record, work, row, h, t1)
         if status == SUCCESS:
             row += 1
             t[row] = t1
             state[0].row = row
-            if k < breaks.size and breaks[k] <= t1 + close:
+            if ahead <= t1 + close:
                 while k < breaks.size and breaks[k] <= t1 + close:
                     k += 1
+                ahead = breaks[k] if k < breaks.size else np.inf
                 if not cross(problem, record, work, row, k):
                     return BREAK
         elif status != AGAIN:

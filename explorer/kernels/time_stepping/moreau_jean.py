@@ -186,8 +186,8 @@ def advance(problem: Problem, record: Record, shared: Shared, row: int, h: float
 def go(problem: Problem, record: Record, work: Workspace) -> int:
     """Do what `run` does, with structures that are stored."""
     fixed, rows, own = value_of(problem), value_of(record), value_of(work)
-    shared = Shared(own.state, refer(own), refer(Task(fixed, rows, own)))
-    return march(start, cross, advance, refer(fixed), refer(rows), shared)
+    shared = Shared(own.state, work, refer(Task(fixed, rows, own)))
+    return march(start, cross, advance, problem, record, shared)
 
 
 @kernel()
