@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -49,6 +49,7 @@ from explorer.types import Matrix
 __all__ = ["Setup", "march", "march_linear", "shared"]
 
 _STEPS = 100  # of one size, where steps adapt
+Step = TypeVar("Step", float, np.ndarray)  # s
 _record = operator.attrgetter(*Record._fields)
 
 
@@ -100,11 +101,15 @@ def _linear_problem(compiled: Compiled, setup: Setup, M: Matrix) -> LinearProble
     )
 
 
-def _weights(method: Method, h: np.ndarray) -> np.ndarray:
-    """Return the weights of M, C and K in the matrix of a step, for steps h (k,): (3, k)."""
+def _weights(method: Method, h: Step) -> tuple[Step, Step, Step]:
+    """Return the weights of M, C and K in the matrix of a step h, or of each of some steps (k,).
+
+    The powers of h are products and quotients, which are the same for one step and for many.
+    """
     c, am, af = (method.c_d, method.c_v, method.c_a), method.alpha_m, method.alpha_f
-    c_d, c_v, c_a = (x * h ** (method.power - j) for j, x in enumerate(c))
-    return np.array([(1 - am) * c_a, (1 - af) * c_v, (1 - af) * c_d])
+    powers = (h * h, h, h / h, 1 / h, 1 / (h * h))[2 - method.power :]
+    c_d, c_v, c_a = (x * power for x, power in zip(c, powers, strict=False))
+    return (1 - am) * c_a, (1 - af) * c_v, (1 - af) * c_d
 
 
 def march_linear(
@@ -127,8 +132,8 @@ def march_linear(
             work.state["row"] = rows.more(setup.error_tol, last)
             record = Record(*_record(rows))
         else:
-            weights = _weights(setup.method, np.array([h]))[:, 0].tolist()
-            made = factorise(combined(weights, (M, C, K)), min((t_end - rows.t[last]) / h, most))
+            W = combined(_weights(setup.method, h), (M, C, K))
+            made = factorise(W, min((t_end - rows.t[last]) / h, most))
             if made is None:
                 return SINGULAR, last
             problem = problem._replace(factors=made)
