@@ -92,9 +92,12 @@ def check_inertia(system: System, rho: Reals) -> None:
     """
     inertia = _of_parameters(system)
     if inertia is not None:
-        M = np.array(inertia(rho), float)
-        if not has_mass(M):
-            check_mass(system.name, M, lambda: "for these parameters")
+        rows = inertia(rho)  # few: arrays of them cost a tenth of a short run
+        plain = all(
+            (x > 0) if i == j else x == 0 for i, row in enumerate(rows) for j, x in enumerate(row)
+        )
+        if not plain:
+            check_mass(system.name, np.array(rows, float), lambda: "for these parameters")
 
 
 def refused_inertia(system: System, rho: np.ndarray) -> np.ndarray:
