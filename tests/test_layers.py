@@ -1,4 +1,4 @@
-"""The order of the layers, read from the imports; the size of files."""
+"""The order of the layers, read from the imports; the size of files and functions."""
 
 from __future__ import annotations
 
@@ -213,16 +213,45 @@ def test_a_circle_is_caught():
     assert circles({"a": {"b"}, "b": set()}) == set()
 
 
+def lengths(*kinds: str) -> dict[str, int]:
+    """Return how many lines each file of some kinds has."""
+    files = [path for kind in kinds for path in EXPLORER.rglob(f"*.{kind}")]
+    return {str(p.relative_to(EXPLORER)): len(p.read_text().splitlines()) for p in files}
+
+
 def test_no_file_is_longer_than_400_lines():
     """The ceiling holds for Python, JavaScript and style sheets."""
-    files = [p for kind in ("py", "js", "css") for p in EXPLORER.rglob(f"*.{kind}")]
-    lines = {str(p.relative_to(EXPLORER)): len(p.read_text().splitlines()) for p in files}
-    assert {name: n for name, n in lines.items() if n > 400} == {}
+    assert {name: n for name, n in lengths("py", "js", "css").items() if n > 400} == {}
 
 
 def test_median_file_has_at_most_150_lines():
     """Half of the Python files can be read in one go."""
-    assert statistics.median(len(p.read_text().splitlines()) for p in SOURCES) <= 150
+    assert statistics.median(lengths("py").values()) <= 150
+
+
+def told_apart() -> set[str]:
+    """Return the files of views, panels and studies that ask which class a part of a result is."""
+    parts = {
+        node.name
+        for path in (EXPLORER / "results").rglob("*.py")
+        for node in nodes(path)
+        if isinstance(node, ast.ClassDef) and node.name not in ("Solution", "Event")
+    }
+    return {
+        f"{path.relative_to(EXPLORER)}: {node.id}"
+        for room in ("views", "panels", "study")
+        for path in (EXPLORER / room).rglob("*.py")
+        for call in nodes(path)
+        if isinstance(call, ast.Call)
+        and getattr(call.func, "id", "") in ("isinstance", "issubclass")
+        for node in ast.walk(call)
+        if isinstance(node, ast.Name) and node.id in parts
+    }
+
+
+def test_nothing_asks_which_kind_of_result_it_has():
+    """A view asks a solution for what it draws: every scheme returns the same class."""
+    assert told_apart() == set()
 
 
 EXCEPTIONS = {  # public signatures whose keyword arguments users type; at most five
@@ -254,13 +283,18 @@ def size(function: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[int, int]:
     return len(arguments), (function.end_lineno or function.lineno) - function.lineno + 1
 
 
-def test_few_functions_have_many_arguments_or_lines():
-    """At most 12 arguments and 100 lines; the number of those that have more only falls."""
-    sizes = [
+def sizes_of_functions() -> list[tuple[int, int, str]]:
+    """Return arguments, lines, and the name behind that of its file, of all functions."""
+    return [
         (*size(function), f"{path.relative_to(EXPLORER)}: {function.name}")
         for path in SOURCES
         for function in functions(path)
     ]
+
+
+def test_few_functions_have_many_arguments_or_lines():
+    """At most 12 arguments and 100 lines; the number of those that have more only falls."""
+    sizes = sizes_of_functions()
     named = [one for one in sizes if one[0] > 12 and one[2] in EXCEPTIONS]
     assert {name for *_, name in named} == {*EXCEPTIONS}
     assert len(named) <= 5
@@ -326,8 +360,13 @@ def slots(tree: Collection[ast.AST]) -> list[str]:
     return found
 
 
+def slots_of_kernels() -> dict[Path, list[str]]:
+    """Return the numbered slots of each file of the kernels."""
+    return {path: slots(nodes(path)) for path in SOURCES if layer(path) == "kernels"}
+
+
 def test_few_fields_of_kernels_are_known_by_number():
-    found = {path: slots(nodes(path)) for path in SOURCES if layer(path) == "kernels"}
+    found = slots_of_kernels()
     most = max(found, key=lambda path: len(found[path]))
     assert sum(map(len, found.values())) <= SLOTS, (
         f"return what a kernel ends with, or name it as a field of a structure: {most} has "
@@ -348,3 +387,31 @@ def test_few_fields_of_kernels_are_known_by_number():
 def test_a_numbered_slot_is_told_from_a_component(body, count):
     for head, found in (("@kernel(inner=True)\n", count), ("", 0)):
         assert len(slots(walked(f"{head}def f(k):\n    {body}"))) == found
+
+
+def figures() -> str:
+    """Return the figures that stand behind the tests of this file, a line each."""
+    sizes, lines = sizes_of_functions(), lengths("py", "js", "css")
+    rest = [one for one in sizes if one[2] not in EXCEPTIONS]
+    longest = max(lines, key=lambda name: lines[name])
+    return "\n".join(
+        [
+            f"most arguments: {max(rest)[0]}, of {max(rest)[2]}",
+            f"named exceptions: {', '.join(EXCEPTIONS)}",
+            f"longest function: {max(n for _, n, _ in sizes)} lines",
+            f"longest file: {lines[longest]} lines, {longest}",
+            f"median file: {statistics.median(lengths('py').values()):.0f} lines",
+            f"numbered slots: {sum(map(len, slots_of_kernels().values()))}",
+            f"files in circles: {len(circles(arrows()))}",
+            f"questions which kind of result it is: {len(told_apart())}",
+            f"lines with Any: {sum(len(anys(nodes(path))) for path in SOURCES)}",
+        ]
+    )
+
+
+def test_the_figures_are_those_of_the_house():
+    """Each line has what a test above holds against its bound."""
+    told = dict(line.split(": ", 1) for line in figures().splitlines())
+    assert told["numbered slots"] == told["files in circles"] == "0"
+    assert int(told["most arguments"].partition(",")[0]) <= 12
+    assert int(told["longest function"].split()[0]) <= 100
