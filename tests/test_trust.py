@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from loops import for_each
+from test_event_order import TIGHT, bar
 
 import explorer as ex
 from explorer.derivatives import verify
@@ -83,12 +84,16 @@ def test_a_second_opinion_finds_a_wrong_gradient(method):
 
 
 def test_events_that_meet_are_directional():
-    """A column of balls: which pair strikes first depends on the side."""
-    system = models["column"]()
-    sens = ex.sensitivity(system, wrt="g", t_end=0.7)
-    together = [e for e in sens.events if e.directional]
-    assert bool(together) == bool(sens.trust.directional)
-    assert sens.trust.ok != bool(together)
+    """Both ends of a bar strike at once: `tilt` decides which comes first, the height does not."""
+    sens = ex.sensitivity(bar(), TIGHT, ("h", "tilt"), {"w": "y + a"}, directional="both")
+    (first,) = (e.t for e in sens.events if e.directional)
+    assert sens.trust.directional == (first,)
+    assert first == pytest.approx(np.sqrt(2 / 9.81), rel=1e-9)
+    assert not sens.trust.ok
+    assert "'tilt' decides which comes first" in sens.trust.sentences[0]
+    sens = ex.sensitivity(bar(), TIGHT, ("h", "c"), {"w": "y"})
+    assert not sens.trust.directional
+    assert sens.trust.ok
 
 
 def test_a_grazing_event_is_named():
