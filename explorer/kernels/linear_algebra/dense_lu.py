@@ -79,7 +79,7 @@ def lu_solve(A: Matrix, n: int, kl: int, ku: int, pivots: Integers, b: Vector) -
         b[k] = total / A[k, k]
 
 
-@kernel(inner=True)
+@kernel(inline=True)
 def positive_definite(A: Matrix, n: int, L: Matrix) -> bool:
     """Whether the leading n x n block of the symmetric `A` has a Cholesky factor (kept in `L`)."""
     for j in range(n):
