@@ -83,9 +83,8 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", help=argparse.SUPPRESS)  # of the book: some models, for tests
     # of the book: a folder of notebooks that were run before, for CI
     parser.add_argument("--ran", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument(
-        "--points", type=int, help=argparse.SUPPRESS
-    )  # values of each slider, for CI
+    # values of each slider of the book: .ci/run asks for few
+    parser.add_argument("--points", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args(argv)
     if given.port is not None and not 0 <= given.port < 65536:
         parser.error(f"--port {given.port}: a port is a number from 0 to 65535.")
