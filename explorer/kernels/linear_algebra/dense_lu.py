@@ -8,7 +8,7 @@ loops serve a full matrix (kl = ku = n - 1) and a tridiagonal one, the latter in
 from explorer.kernels.jit import kernel
 from explorer.kernels.structures import Integers, Matrix, Vector
 
-__all__ = ["bandwidth", "lu_factor", "lu_solve", "positive_definite"]
+__all__ = ["bandwidth", "lu_factor", "lu_solve", "positive_definite", "small_lu_factor"]
 
 
 @kernel(inner=True)
@@ -27,12 +27,9 @@ def bandwidth(A: Matrix, n: int) -> tuple[int, int]:
     return below, above
 
 
-@kernel(inner=True)
-def lu_factor(A: Matrix, n: int, kl: int, ku: int, pivots: Integers) -> int:
-    """Factor the leading n x n block of `A` in place.
-
-    Returns 0, or k + 1 if pivot k vanishes to rounding beside the column of U above it.
-    """
+@kernel(inline=True)
+def small_lu_factor(A: Matrix, n: int, kl: int, ku: int, pivots: Integers) -> int:
+    """Do what `lu_factor` does, written out where it stands: a call costs as much as 2 x 2."""
     for k in range(n):
         last = min(n, k + kl + 1)
         best = k
@@ -59,6 +56,15 @@ def lu_factor(A: Matrix, n: int, kl: int, ku: int, pivots: Integers) -> int:
                 for j in range(k + 1, end):
                     A[i, j] -= factor * A[k, j]
     return 0
+
+
+@kernel(inner=True)
+def lu_factor(A: Matrix, n: int, kl: int, ku: int, pivots: Integers) -> int:
+    """Factor the leading n x n block of `A` in place.
+
+    Returns 0, or k + 1 if pivot k vanishes to rounding beside the column of U above it.
+    """
+    return small_lu_factor(A, n, kl, ku, pivots)
 
 
 @kernel(inline=True)

@@ -8,7 +8,7 @@ entries (k, 1) of their common pattern.
 """
 
 from explorer.kernels.linear_algebra.banded_lu import band_factor, band_solve, band_solve_two
-from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve, positive_definite
+from explorer.kernels.linear_algebra.dense_lu import lu_solve, positive_definite, small_lu_factor
 from explorer.kernels.linear_algebra.structures import SaddlePoint
 from explorer.kernels.model.structures import Rows
 from explorer.kernels.references import kernel
@@ -106,7 +106,7 @@ def factor_step(
             W[c, j] = W[j, c] = 0.0
         for k in range(ptr[first + c - n], ptr[first + c - n + 1]):
             W[c, col[k]], W[col[k], c] = rows[k], -val[k]
-    return lu_factor(W, N, N - 1, N - 1, saddle.pivots)
+    return small_lu_factor(W, N, N - 1, N - 1, saddle.pivots)
 
 
 @kernel(inner=True)
