@@ -11,6 +11,7 @@ from explorer.kernels.complementarity import lcp
 from explorer.kernels.fesd import equilibrate
 from explorer.kernels.linear_algebra import dense_lu
 from explorer.kernels.structures import signature_of
+from explorer.kernels.time_stepping import newmark_linear
 
 
 def compiled(kernel):
@@ -32,6 +33,15 @@ def test_callers_take_a_copy_of_an_inline_kernel():
     lcp.solve_one.get_call_template(signature_of(lcp.solve_one.py_func).args, {})
     names = copied(lcp.solve_one)
     assert any("solve_one" in name for name in names)
+
+
+def test_loops_work_on_vectors_only_where_a_kernel_asks_for_it():
+    """As its option `wide` does; the loops of both run over all coordinates."""
+    texts = []
+    for kernel in (newmark_linear.predict, newmark_linear.to_equilibrium):
+        kernel.get_call_template(signature_of(kernel.py_func).args, {})
+        texts.append(str(compiled(kernel).library._get_module_for_linking()))
+    assert [" x double>" in text for text in texts] == [True, False]
 
 
 @pytest.mark.parametrize("kernel", [lcp.cascade, lcp.solve, equilibrate.phase])

@@ -47,7 +47,7 @@ _FOLDER = Path(__file__).parent
 _WHAT = "Compiling once for this machine"
 _OPTIONS = {  # of numba, while a kernel is compiled
     "CACHE_LOCATOR_CLASSES": f"{__name__}.CacheLocator",
-    # loops are short here: copies of them for vectors take long to compile and gain little
+    # most loops are short here: copies of them for vectors take long to compile and gain little
     "LOOP_VECTORIZE": 0,
 }
 _compiled: list[Dispatcher] = []
@@ -100,7 +100,7 @@ def _folder(module: str = "") -> Path:
 
 
 def kernel(
-    signature: Any = None, /, *, inner: bool = False, inline: bool = False
+    signature: Any = None, /, *, inner: bool = False, inline: bool = False, wide: bool = False
 ) -> Callable[[Callable], Any]:
     """Compile a function now, or load it from the cache.
 
@@ -114,6 +114,8 @@ def kernel(
         The function is called by other kernels only and needs no Python wrapper.
     inline : bool
         And is small: handing over a dozen arrays would cost more than the work.
+    wide : bool
+        Its loops run over hundreds of numbers: their copies for vectors are worth their time.
     """
 
     def decorate(function: Callable) -> Any:
@@ -132,7 +134,7 @@ def kernel(
             options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
             options["forceinline"] = inline
         compiled = njit(**options)(function)
-        load = functools.partial(_load, compiled, typed, module)
+        load = functools.partial(_load, compiled, typed, module, wide)
         if inline and not wait:
             _load_for_callers(compiled, load)
         else:
@@ -145,13 +147,13 @@ def kernel(
     return decorate
 
 
-def _load(compiled: Dispatcher, typed: str | Signature, module: str) -> None:
+def _load(compiled: Dispatcher, typed: str | Signature, module: str, wide: bool) -> None:
     """Load a kernel from the folder of its module, or compile it into there."""
     name = f"{module}.{compiled.py_func.__name__}"
     for retried in (False, True):
         folder = _folder(module)
         before = {name: getattr(config, name) for name in ("CACHE_DIR", *_OPTIONS)}
-        vars(config).update(_OPTIONS, CACHE_DIR=str(folder))
+        vars(config).update(_OPTIONS, CACHE_DIR=str(folder), LOOP_VECTORIZE=int(wide))
         try:
             with symbol(f"{folder.name}.{name}"):
                 compiled.enable_caching()

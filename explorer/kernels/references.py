@@ -137,11 +137,13 @@ def _by_reference(function: Callable) -> Any:
     return numba_type(hints.get("return", type(None)))(*takes)
 
 
-def kernel(*, inner: bool = False, inline: bool = False) -> Callable[[Callable], Any]:
+def kernel(
+    *, inner: bool = False, inline: bool = False, wide: bool = False
+) -> Callable[[Callable], Any]:
     """Compile as `explorer.kernels.jit.kernel` does; what kernels call takes references."""
 
     def decorate(function: Callable) -> Any:
         signature = _by_reference(function) if inner or inline else None
-        return jit.kernel(signature, inner=inner, inline=inline)(function)
+        return jit.kernel(signature, inner=inner, inline=inline, wide=wide)(function)
 
     return decorate

@@ -2,9 +2,9 @@
 
 L and U have ones on the diagonal. `explorer.runs.time_stepping.factors` makes them.
 
-Columns, not rows: what a solved unknown does to the others is one addition of vectors, which the
-compiler makes wide; a row would be a sum, whose order it must keep. (Golub, van Loan, *Matrix
-Computations*, 3.1.3, 4.3.)
+Columns, not rows: what a solved unknown does to the others is many additions at once; a row would
+be a sum, in which each addition waits for the one before. (Golub, van Loan, *Matrix Computations*,
+3.1.3, 4.3.)
 """
 
 from explorer.kernels.jit import kernel

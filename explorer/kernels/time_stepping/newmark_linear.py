@@ -101,7 +101,7 @@ def to_equilibrium(problem: LinearProblem, weight: float, F: Vector, a: Vector) 
         a[i] += F[i]
 
 
-@kernel(inline=True)
+@kernel(inline=True, wide=True)
 def predict(
     problem: LinearProblem, record: Record, row: int, h: float, t1: float, a0: Vector
 ) -> None:
