@@ -32,8 +32,8 @@ def rows_of(A: Matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the rows (ptr, col, val) of what is not zero, int64 and float64."""
     if is_sparse(A):
         return A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data
-    i, j = np.nonzero(A)
-    return np.searchsorted(i, np.arange(len(A) + 1)), np.ascontiguousarray(j), A[i, j]
+    i, j = A.nonzero()
+    return i.searchsorted(np.arange(len(A) + 1)), j.copy(), A[i, j]
 
 
 def combined(weights: Sequence[float], matrices: Sequence[Matrix]) -> Matrix:
@@ -104,8 +104,9 @@ def factorise(A: Matrix, solutions: float = 1000) -> Factors | None:
 
 
 def _inverse(pivots: np.ndarray) -> np.ndarray | None:
-    with np.errstate(divide="ignore"):
-        inverse = 1 / pivots
+    if not pivots.all():
+        return None
+    inverse = 1 / pivots
     return inverse if np.isfinite(inverse).all() else None
 
 
@@ -164,15 +165,15 @@ def changing(order: Ordering) -> SaddlePoint:
 
 def _band(inverse: np.ndarray, order: np.ndarray, below: np.ndarray, above: np.ndarray) -> Factors:
     """Return factors that are a band."""
-    none = Triangle(*_NO_COLUMNS)
-    return Factors(inverse, order, below, above, none, none, _NO_ORDER, _NO_WORK)
+    return Factors(inverse, order, below, above, _NO_TRIANGLE, _NO_TRIANGLE, _NO_ORDER, _NO_WORK)
 
 
 _NO_ORDER, _NO_WORK = np.empty(0, np.int64), np.empty(0)
-_NO_COLUMNS = np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)
+_NO_TRIANGLE = Triangle(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0))
 _NONE = np.empty((0, 0))
 
 
 UNUSED = _band(_NO_WORK, _NO_ORDER, _NONE, _NONE)  # for who factors itself
-_ROWS, _COLUMNS, _ = _NO_COLUMNS
-UNCHANGING = SaddlePoint(_NONE, _NO_ORDER, _ROWS, _COLUMNS, _NO_ORDER, _NO_WORK)  # for who does not
+UNCHANGING = SaddlePoint(
+    _NONE, _NO_ORDER, _NO_TRIANGLE.ptr, _NO_TRIANGLE.row, _NO_ORDER, _NO_WORK
+)  # for who does not

@@ -106,10 +106,13 @@ def _weights(method: Method, h: Step) -> tuple[Step, Step, Step]:
 
     The powers of h are products and quotients, which are the same for one step and for many.
     """
-    c, am, af = (method.c_d, method.c_v, method.c_a), method.alpha_m, method.alpha_f
-    powers = (h * h, h, h / h, 1 / h, 1 / (h * h))[2 - method.power :]
-    c_d, c_v, c_a = (x * power for x, power in zip(c, powers, strict=False))
-    return (1 - am) * c_a, (1 - af) * c_v, (1 - af) * c_d
+    old_m, old_f, power = method.alpha_m, method.alpha_f, method.power
+    d, v, a = (h * h, h, h / h, 1 / h, 1 / (h * h))[2 - power : 5 - power]
+    return (
+        (1 - old_m) * (a * method.c_a),
+        (1 - old_f) * (v * method.c_v),
+        (1 - old_f) * (d * method.c_d),
+    )
 
 
 def march_linear(
