@@ -213,7 +213,8 @@ def motion(problem: Problem, y: Vector, dy: Vector, width: int) -> int:
         for i in range(n):
             dy[at + i] = y[at + n + i]
             dy[at + n + i] = saddle.tangent[i]
-        keep_forces(problem, k)
+        if problem.functions.cost >= 0:  # which may depend on them
+            keep_forces(problem, k)
     return SUCCESS
 
 
