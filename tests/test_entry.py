@@ -11,6 +11,8 @@ import scipy.sparse as sparse
 
 import explorer as ex
 from explorer.models import models
+from explorer.runs.event_driven import march, meetings
+from explorer.runs.time_stepping import constrained_alpha, moreau_jean, newmark, nonsmooth_alpha
 
 
 def membrane(n):
@@ -57,6 +59,7 @@ CASES = [
     (models["bilinear_oscillator"](), ex.Newmark(), {}),
     (models["bouncing_ball"](), ALPHA(), {}),
     (models["elastic_pendulum"](), ALPHA(), {}),
+    (models["spherical_pendulum"](), ex.GeneralizedAlpha(), {}),
     (models["column"](3), ALPHA(level="velocity"), {}),
     (models["pendulum_wall"](), ALPHA(force="interpolated", lcp="pgs"), {}),
     (models["bouncing_ball"](), ex.SchatzmanPaoli(), {}),
@@ -69,26 +72,47 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("system", "scheme", "asked"), CASES)
-@pytest.mark.filterwarnings("ignore::explorer.SchemeWarning")
-def test_structures_have_the_types_that_kernels_are_compiled_for(
-    monkeypatch, system, scheme, asked
-):
-    from explorer.runs.time_stepping import moreau_jean, newmark, nonsmooth_alpha
-
-    quick = ex.simulate(system, scheme, t_end=0.2, **asked)
+def looking(monkeypatch):
+    """Let runs call kernels that look at types; return the list to which each one is added."""
     looked_at = []
 
     def itself(kernel):
         looked_at.append(kernel)
         return kernel
 
-    for module in (newmark, nonsmooth_alpha, moreau_jean):
+    for module in (constrained_alpha, march, meetings, moreau_jean, newmark, nonsmooth_alpha):
         monkeypatch.setattr(module, "entry", itself)
+    return looked_at
+
+
+@pytest.mark.parametrize(("system", "scheme", "asked"), CASES)
+@pytest.mark.filterwarnings("ignore::explorer.SchemeWarning")
+def test_structures_have_the_types_that_kernels_are_compiled_for(
+    monkeypatch, system, scheme, asked
+):
+    quick = ex.simulate(system, scheme, t_end=0.2, **asked)
+    looked_at = looking(monkeypatch)
     run = ex.simulate(system, scheme, t_end=0.2, **asked)
     assert looked_at
     assert all(len(kernel.signatures) == 1 for kernel in looked_at)
     np.testing.assert_array_equal(run.q, quick.q)
+
+
+@pytest.mark.parametrize(
+    "name", ["bouncing_ball", "pendulum_wall", "stick_slip", "slider_crank_rigid"]
+)
+def test_so_have_those_of_the_event_driven_kernel_and_of_the_look_at_its_events(monkeypatch, name):
+    """With columns and without; t_end may be a whole number."""
+    system, scheme = models[name](), ex.EventDriven(max_steps=500)
+    wrt, t_end = list(system.parameters)[:2], 1 if system.t_end > 1 else system.t_end
+    quick = ex.sensitivity(system, scheme, wrt=wrt, t_end=t_end)
+    looked_at = looking(monkeypatch)
+    run = ex.sensitivity(system, scheme, wrt=wrt, t_end=t_end)
+    alone = ex.simulate(system, scheme, t_end=t_end)
+    assert {kernel.__name__ for kernel in looked_at} == {"march", "doubtful"}
+    assert all(len(kernel.signatures) == 1 for kernel in looked_at)
+    np.testing.assert_array_equal(run.S, quick.S)
+    assert alone.status.ok
 
 
 def test_where_kernels_are_not_compiled_the_entry_is_the_function():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Callable
 from functools import cache, cached_property
@@ -15,6 +16,7 @@ from explorer.compiled.checks import check_friction, check_start
 from explorer.compiled.observe import observe
 from explorer.compiled.start_mode import start_mode
 from explorer.errors import BadModel, BadValue
+from explorer.kernels.entry import entry
 from explorer.kernels.event_driven.records import EVENT, PROGRESS, REST_SHARE, WATCH
 from explorer.kernels.event_driven.structures import Events, Options, Steps
 from explorer.results.event import LocatedEvent
@@ -35,7 +37,9 @@ REST_MAX = 1e-8  # impacts that would be over in this time (s), and REST_SHARE o
 LOWEST = 1e-13  # and so are bounces lower than this (m)
 _PICKS = 64  # of continuations, at most
 _FIRST = np.full(_PICKS, -1)
-_PROGRESS = PROGRESS.names or ()
+_NAMES = PROGRESS.names or ()
+_TOLD = "at", "steps", "events", "evaluations", "rejected"
+_told = operator.itemgetter(*map(_NAMES.index, _TOLD))
 
 
 @cache
@@ -135,21 +139,20 @@ class March(Run):
             options = self._options(start is not None, seeds is not None)
             memory = lent.bound()
             begin = time.perf_counter()
-            self.code = march(memory, options)
+            self.code = entry(march)(memory, options)
             self.seconds = time.perf_counter() - begin
-            progress = dict(zip(_PROGRESS, work.run.item(0), strict=True))
-            self.wanted = progress["at"]
+            self.wanted, taken, met, *calls = _told(work.run.item(0))
             if self.code == unmade:
                 return False
             if self.code < 0:
                 self._refuse(lent)
-            taken, met = progress["steps"], progress["events"]
-            self.counts = np.array([taken, met, progress["evaluations"], progress["rejected"]])
+            self.counts = np.array([taken, met, *calls])
             steps, events = lent.record
-            self.steps = Steps(*(part[:taken].copy() for part in steps))
-            heads = lent.heads[: met * EVENT.itemsize].copy().view(EVENT)
+            self.steps = Steps(*[part[:taken].copy() for part in steps])
+            heads = np.ndarray(met, EVENT, lent.heads[: met * EVENT.itemsize].copy())
             self.events = Events(heads, events.parts[:met].copy(), events.at)
-            self.y, self.watch = work.y.copy(), lent.watched.copy().view(WATCH)
+            self.y = work.y.copy()
+            self.watch = np.ndarray(work.search.watch.size, WATCH, lent.watched.copy())
             self.e = lent.contacts.e.copy()
             if self.code != SUCCESS:
                 self.fault = int(lent.problem.state[0]["fault"])

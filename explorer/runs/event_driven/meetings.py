@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from explorer.kernels.entry import entry
 from explorer.kernels.event_driven.records import CHAINED
 from explorer.runs.event_driven.changes import held_beside
 from explorer.runs.event_driven.run import BAND, Run
@@ -35,7 +36,7 @@ def screened(run: Run) -> tuple[int, np.ndarray]:
     flow, margins = run.flow, np.empty(len(run.events.head))
     events, at = run.events, run.events.at
     limits = Limits(run.settings.rtol, run.settings.atol, run.t_end, BAND, SURE)
-    doubts = doubtful(
+    doubts = entry(doubtful)(
         events.head,
         events.parts,
         at.x_minus,

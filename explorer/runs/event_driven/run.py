@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -98,7 +99,7 @@ class Run:
 
     # -- steps --------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def t_last(self) -> float:
         """Time that was reached, in s."""
         steps = self.steps
