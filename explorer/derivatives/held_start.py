@@ -133,9 +133,10 @@ def held_at_start(run: Solution) -> np.ndarray:
         return np.zeros(0, bool)
     # constraints stand behind them: the start is put on those
     can_open = flow.n_c + len(flow.rough)
-    if (march.events.head["t"][:1] <= 0).any():
-        return np.zeros(can_open, bool)
-    return np.asarray(march.steps.state[0, 1 : 1 + can_open] == 1)
+    held = march.steps.state[0, 1 : 1 + can_open] == 1
+    if held.any() and (march.events.head["t"][:1] <= 0).any():
+        held[:] = False
+    return np.asarray(held)
 
 
 def constraints_of(flow: Flow, rho: np.ndarray, x: np.ndarray) -> np.ndarray:

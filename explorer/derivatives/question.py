@@ -185,7 +185,7 @@ class Question:
         if self.until is None:
             # a fall ends the run, and its time moves with the parameters
             march, near = getattr(solution, "march", None), 1e-12 * self.t_end
-            end = self.t_end if march is None else float(march.end()[0])
+            end = self.t_end if march is None else march.t_last
             early = end < self.t_end - near and bool(solution.located)
             fell = early and solution.located[-1].t > end - near
             return len(solution.located) - 1 if fell else None
@@ -265,8 +265,10 @@ def _value_of(system: System, name: str) -> int:
     BadValue
         The input has no such value.
     """
+    if system.drive is None:
+        return -1
     match = re.fullmatch(r"(\w+)\[(\d+)\]", str(name))
-    if match is None or system.drive is None or match[1] not in system.drive.inputs:
+    if match is None or match[1] not in system.drive.inputs:
         return -1
     k, many = int(match[2]), len(system.drive.inputs[match[1]].values)
     if k >= many:
@@ -310,15 +312,16 @@ def ask(
 ) -> Question:
     """Check everything that is asked; `start` has q0, v0, x0, mode0 as `simulate` takes them."""
     check_system(system)
-    more = f" with {', '.join(sorted(system.features))}" if system.features else ""
-    if not any(kind.differentiates(system) for kind in schemes.values()):
+    able = isinstance(scheme, Scheme) and scheme.differentiates(system)
+    if not able and not any(kind.differentiates(system) for kind in schemes.values()):
+        more = f" with {', '.join(sorted(system.features))}" if system.features else ""
         located = [f"{k.__name__} accepts {k.takes}" for k in schemes.values() if k.located]
         raise NotApplicable(
             f"No scheme computes sensitivities of '{system.name}', a {system.kind}{more}. "
             f"{'; '.join(located)}."
         )
     chosen = choose(system, locating(system) if scheme is None else scheme)
-    if not chosen.differentiates(system):
+    if not (able or chosen.differentiates(system)):
         why = (
             f"accepts '{system.name}' only after a reformulation that is not differentiated"
             if chosen.located

@@ -85,6 +85,8 @@ def _surfaces(question: Asked) -> list[sp.Expr]:
         for e in sharp:
             found |= dict.fromkeys(_zeros(e))
         kept[key] = list(found)
+    if not kept[key]:
+        return []
     moving = {s.name for s in question.cost.flow.states} | set(question.wrt)
     return [u for u in kept[key] if moving & {s.name for s in u.free_symbols}]
 
