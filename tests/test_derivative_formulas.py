@@ -326,7 +326,7 @@ def test_a_cost_ends_with_the_event_that_is_named_or_ends_the_run(until, names, 
     run = space(
         located=located,
         t=[0.0, 2.0],
-        march=None if end is None else space(end=lambda: (end, None, None, None)),
+        march=None if end is None else space(t_last=end),
     )
     one = space(until=until, t_end=2.0)
     if told == "error":

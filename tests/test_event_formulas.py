@@ -286,8 +286,9 @@ def test_a_change_whose_force_has_let_go_is_not_watched(monkeypatch, side, last)
     np.testing.assert_array_equal(values, [*[np.nan] * 4, 1.0 if side * last > 0 else 5.0, 6.0, np.nan])  # fmt: skip
 
 
-@for_each("width", range(3))
-def test_a_motion_has_its_accelerations_and_its_columns_theirs(monkeypatch, width):
+@for_each(("width", "cost"), [(0, 3), (1, 3), (2, 3), (2, 0), (2, -1)])
+def test_a_motion_has_its_accelerations_and_its_columns_theirs(monkeypatch, width, cost):
+    """Derivatives of forces are kept for a cost."""
     n, rates, said, rng = 2, 5, [], np.random.default_rng(width)
     nx, block, status = 2 * n, 2 * n + 1, [SUCCESS]
     y, dy, a = rng.normal(size=3 * block), np.full(3 * block, np.nan), rng.normal(size=n)
@@ -303,7 +304,7 @@ def test_a_motion_has_its_accelerations_and_its_columns_theirs(monkeypatch, widt
 
     put(monkeypatch, flowing.motion, accelerate=lambda *_: status[0], tangent=tangent,
         evaluate=lambda table, which, inp, out: said.append(which), keep_forces=lambda problem, k: said.append(("kept", k)))  # fmt: skip
-    problem = space(sizes=space(n_x=nx, n=n, rates=rates), functions=space(table=None), inp=inp, out=None,
+    problem = space(sizes=space(n_x=nx, n=n, rates=rates), functions=space(table=None, cost=cost), inp=inp, out=None,
                     wrt=np.array([4, -1]), saddle=saddle)  # fmt: skip
     assert flowing.motion(problem, y, dy, width) == SUCCESS
     expected = np.full((3, block), np.nan)
@@ -312,7 +313,7 @@ def test_a_motion_has_its_accelerations_and_its_columns_theirs(monkeypatch, widt
         at = (k + 1) * block
         expected[k + 1, :nx] = [*y[at + n : at + nx], *columns[k]]
     np.testing.assert_array_equal(dy, expected.ravel())
-    assert said == [*[STEP] * (width > 0), *(("kept", k) for k in range(width))]
+    assert said == [*[STEP] * (width > 0), *(("kept", k) for k in range(width if cost >= 0 else 0))]
     status[0] = FAILS
     assert flowing.motion(problem, y, dy, width) == FAILS
 

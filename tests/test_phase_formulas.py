@@ -339,7 +339,7 @@ def test_two_right_sides_are_solved_for_at_once(monkeypatch, banded):
         put(monkeypatch, saddles.solve_two, band_solve_two=band_solve_two)
     else:
         W, place = A.copy(), np.zeros(0, int)
-        assert saddles.lu_factor(W, N, N - 1, N - 1, pivots) == 0
+        assert saddles.small_lu_factor(W, N, N - 1, N - 1, pivots) == 0
     saddles.solve_two(space(W=W, pivots=pivots, place=place), b, c, pair)
     np.testing.assert_allclose(np.stack([b, c], axis=1), expected, rtol=1e-9)
 

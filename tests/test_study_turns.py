@@ -245,7 +245,7 @@ def test_a_cost_ends_at_a_time_at_an_event_or_where_a_run_falls(until, t, locate
     run = space(
         located=[space(t=one, contact="a") for one in located],
         t=[0.0, end],
-        march=space(end=lambda: (end, None, None, None)),
+        march=space(t_last=end),
     )
     one = bare(Question, until=until, t_end=t)
     if isinstance(told, str):

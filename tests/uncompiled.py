@@ -81,7 +81,7 @@ class Address:
         return ctypes.cast(self.called, ctypes.c_void_p).value
 
 
-def kernel(function=None, /, *, inner=False, inline=False):
+def kernel(function=None, /, *, inner=False, inline=False, wide=False):
     """Leave a function as it is written; one that Python calls opens its structures."""
     if isinstance(function, str) and function.startswith("void(CPointer"):
         return Address
