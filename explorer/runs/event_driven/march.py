@@ -146,9 +146,12 @@ class March(Run):
                 return False
             if self.code < 0:
                 self._refuse(lent)
-            self.counts = np.array([taken, met, *calls])
+            self.counts = taken, met, *calls
             steps, events = lent.record
             self.steps = Steps(*[part[:taken].copy() for part in steps])
+            last = float(steps.t[taken - 1] + steps.h[taken - 1]) if taken else 0.0
+            near = abs(last - self.t_end) < 1e-12 * self.t_end
+            self.t_last = self.t_end if near else last
             heads = np.ndarray(met, EVENT, lent.heads[: met * EVENT.itemsize].copy())
             self.events = Events(heads, events.parts[:met].copy(), events.at)
             self.y = work.y.copy()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -40,6 +39,8 @@ class Run:
         The steps; their `state` is mode, held rows, signs of sliding, sides.
     events : Events
         `head` tells of each event, `part` has its vectors.
+    t_last : float
+        Time that was reached, in s.
     counts : (4,) steps, events, right-hand sides, rejected steps
     y : (size,) the end: (x, z), then the same of every column
     e : (n_c,) restitutions
@@ -54,7 +55,8 @@ class Run:
     seconds: float
     steps: Steps
     events: Events
-    counts: np.ndarray
+    t_last: float
+    counts: tuple[int, ...]
     y: np.ndarray
     e: np.ndarray
     watch: np.ndarray
@@ -98,13 +100,6 @@ class Run:
         return plain
 
     # -- steps --------------------------------------------------------------------------------
-
-    @cached_property
-    def t_last(self) -> float:
-        """Time that was reached, in s."""
-        steps = self.steps
-        last = float(steps.t[-1] + steps.h[-1]) if len(steps.t) else 0.0
-        return self.t_end if abs(last - self.t_end) < 1e-12 * self.t_end else last
 
     @property
     def knots(self) -> np.ndarray:

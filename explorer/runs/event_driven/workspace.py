@@ -268,8 +268,8 @@ def lend(flow: Flow, settings: Settings, wrt: tuple[int, ...], rho: Reals) -> Ar
     No two threads ever hold the same ones.
     """
     tableau = settings.tableau
-    key: tuple[object, ...] = tableau.code, settings.carries, wrt, settings.max_steps
-    key += (settings.max_events,)
+    steps, events = settings.max_steps, settings.max_events
+    key: tuple[object, ...] = tableau.code, settings.carries, wrt, steps, events
     driven = flow.system.drive is not None
     if driven:
         key += drive_key(flow)
