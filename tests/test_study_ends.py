@@ -200,6 +200,25 @@ def test_a_worker_compiles_a_question_once_and_keeps_four(monkeypatch):
     assert parts._work_here(parts._kept["b"], 1, 4) == ("seen", 3.0)
 
 
+@for_each("workers", (1, 3))
+def test_two_parts_for_each_worker_are_on_their_way(workers):
+    """So none waits for the next one; members are taken from the first on."""
+    given = []
+
+    def submit(work, question, first, last):
+        given.append((first, last))
+        return object()
+
+    run = parts._Run("question", space(submit=submit), None, None, [(0, 4), (10, 30)], None, here=True, workers=workers)  # fmt: skip
+    run._submit()
+    assert given == [*((k, k + 1) for k in (0, 1, 2, 3, 10, 11))][: 2 * workers]
+    run._submit()
+    assert [*run.out.values()] == given
+    del run.out[next(iter(run.out))]
+    run._submit()
+    assert len(run.out) == 2 * workers
+
+
 @for_each(("follow", "code", "points", "asked"), [
     (None, 0, 5, ["begin"]), ("end", 0, 5, ["end"]), ("end", 1, 5, ["end", "begin"]),
     (None, 1, 5, ["begin"]), ("end", 0, 0, ["end", "begin"]), (None, 0, 0, ["begin"]),
