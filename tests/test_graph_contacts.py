@@ -207,6 +207,7 @@ def test_a_linear_model_is_the_derivative_of_the_equations(seed):
     D = dense(work.band.A, n, w)
     np.testing.assert_allclose(D, case.D[np.ix_(chosen, chosen)], atol=1e-12)
     work.band.A[half : half + n, : 2 * w + 1] = work.band.A[:n, : 2 * w + 1]
+    work.band.A[half : half + n, 2 * w + 1 :] = 7.0
     g.P[:] = rng.normal(size=case.rows)
     g.P[: case.m] = abs(g.P[: case.m])
     unit = np.diag(case.D)
@@ -226,6 +227,7 @@ def test_a_linear_model_is_the_derivative_of_the_equations(seed):
     beside[:] = 7.0
     bands.linearise(g, work, n, w)
     assert (beside == 7.0).all()
+    assert (work.band.A[:n, 2 * w + 1 : 3 * w + 1] == 0.0).all()  # room for what factors fill in
     step = 1e-6
     J = np.array([(equations(g.P + step * e) - equations(g.P - step * e)) / (2 * step)
                   for e in np.eye(case.rows)]).T  # fmt: skip
