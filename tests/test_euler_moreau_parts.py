@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from loops import for_each
-from plain import opened, plain
+from plain import opened, plain, put, space
 
 from explorer.codes import NEWTON_CAP, NOT_FINITE, SUCCESS
 from explorer.kernels.complementarity.box_lcp import LEMKE, PIVOTING
@@ -204,3 +204,16 @@ def test_a_multiplier_at_its_bound_with_a_vanishing_y_lies_between(monkeypatch, 
     assert (sides[0], found[0]) == (side, lam)
     assert band.rhs.tolist() == [pytest.approx(1 + at - lam - before[0]), pytest.approx(lam - at)]
     assert band.y[1] == band.rhs[1]
+
+
+def test_the_band_of_a_step_has_the_tangents_of_its_forces_at_its_end_and_of_its_relation(
+    monkeypatch,
+):
+    asked, one = [], np.zeros(1, int)
+    put(monkeypatch, banded.assemble, evaluate=lambda model, which: asked.append((which, model.inp.tolist())))  # fmt: skip
+    model = space(inp=np.array([0.0, 7.0, 8.0]), out=np.array([10.0, 20.0, 30.0, 40.0]),
+                  places=space(F=one, H0=one, H1=one, G0=one, G1=one))  # fmt: skip
+    band = space(val=np.full(6, 9.0), slots=np.array([5, 4, 3, 2, 1, 0]), mass=np.array([3.0]))
+    banded.assemble(model, space(theta=0.5, a=0.25, s=2.0), band, 0.1, 1.5, 1.25)
+    assert asked == [(banded.FORCE_X, [1.5, 7.0, 8.0]), (banded.RELATION_X, [1.25, 7.0, 8.0])]
+    np.testing.assert_allclose(band.val, [-1.0, -1.5, 20.0, 20.0, -0.5, 3.0], rtol=1e-15)
