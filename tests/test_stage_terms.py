@@ -83,6 +83,9 @@ def test_a_linear_model_of_all_stages_is_the_derivative_of_its_equations(monkeyp
         before, one[0][one[1]] = one[0][one[1]], bad
         assert stage.linearise(step, t, x, h) == np.inf
         one[0][one[1]] = before
+    asked.clear()
+    f[1, 1] = f_sel[1, 1, 0] = np.inf  # their quotient is not a number, and not a small one
+    assert stage.linearise(step, t, x, h) == np.inf
 
 
 # ---------------------------------------------------------------- what stays, and what is kept
