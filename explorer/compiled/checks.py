@@ -118,7 +118,7 @@ def _of_parameters(system: System) -> Callable[[Reals], list[list[float]]] | Non
     if not isinstance(system, MechanicalSystem) or system.constraints:
         return None
     # an input along time is no parameter, but one of the base that shares what lasts
-    key = "inertia" if system.drive is None else " ".join(["inertia", *system.parameters])
+    key = " ".join(["inertia", *system.parameters])
     if key not in system.lasting:
         M, known = system.mass, [sp.Symbol(k) for k in system.parameters]
         plain = len(system.coordinates) <= _FEW and M.free_symbols <= {*known}

@@ -37,9 +37,8 @@ REST_MAX = 1e-8  # impacts that would be over in this time (s), and REST_SHARE o
 LOWEST = 1e-13  # and so are bounces lower than this (m)
 _PICKS = 64  # of continuations, at most
 _FIRST = np.full(_PICKS, -1)
-_NAMES = PROGRESS.names or ()
 _TOLD = "at", "steps", "events", "evaluations", "rejected"
-_told = operator.itemgetter(*map(_NAMES.index, _TOLD))
+_told = operator.itemgetter(*map((PROGRESS.names or ()).index, _TOLD))  # of a PROGRESS as a tuple
 
 
 @cache

@@ -106,13 +106,10 @@ def _weights(method: Method, h: Step) -> tuple[Step, Step, Step]:
 
     The powers of h are products and quotients, which are the same for one step and for many.
     """
-    old_m, old_f, power = method.alpha_m, method.alpha_f, method.power
-    d, v, a = (h * h, h, h / h, 1 / h, 1 / (h * h))[2 - power : 5 - power]
-    return (
-        (1 - old_m) * (a * method.c_a),
-        (1 - old_f) * (v * method.c_v),
-        (1 - old_f) * (d * method.c_d),
-    )
+    first = 2 - method.power  # of the powers of h in c_d, c_v, c_a
+    d, v, a = (h * h, h, h / h, 1 / h, 1 / (h * h))[first : first + 3]
+    c_d, c_v, c_a = d * method.c_d, v * method.c_v, a * method.c_a
+    return (1 - method.alpha_m) * c_a, (1 - method.alpha_f) * c_v, (1 - method.alpha_f) * c_d
 
 
 def march_linear(
