@@ -47,7 +47,7 @@ _FOLDER = Path(__file__).parent
 _WHAT = "Compiling once for this machine"
 _OPTIONS = {  # of numba, while a kernel is compiled
     "CACHE_LOCATOR_CLASSES": f"{__name__}.CacheLocator",
-    # most loops are short here: copies of them for vectors take long to compile and gain little
+    # most loops are short here: vector instructions take long to compile and gain little
     "LOOP_VECTORIZE": 0,
 }
 _compiled: list[Dispatcher] = []
@@ -115,7 +115,8 @@ def kernel(
     inline : bool
         And is small: handing over a dozen arrays would cost more than the work.
     wide : bool
-        Its loops run over hundreds of numbers: their copies for vectors are worth their time.
+        Its loops run over hundreds of numbers, so vector instructions are worth the longer
+        compilation. Without it loops have none.
     """
 
     def decorate(function: Callable) -> Any:

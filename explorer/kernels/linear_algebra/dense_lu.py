@@ -29,7 +29,7 @@ def bandwidth(A: Matrix, n: int) -> tuple[int, int]:
 
 @kernel(inline=True)
 def small_lu_factor(A: Matrix, n: int, kl: int, ku: int, pivots: Integers) -> int:
-    """Do what `lu_factor` does, written out where it stands: a call costs as much as 2 x 2."""
+    """Do what `lu_factor` does, without a call, which costs as much as the work on 2 x 2."""
     for k in range(n):
         last = min(n, k + kl + 1)
         best = k
