@@ -244,7 +244,7 @@ def _seen(
     begun: dict[str, np.ndarray],
 ) -> Iterator[tuple[type[Warning], str]]:
     """Yield that a start was moved, and what friction did to a run that its scheme is not for."""
-    for sentence in _moved(system, solution, begun) if solution.status.ok else ():
+    for sentence in _moved(system, solution, begun) if begun and solution.status.ok else ():
         yield ModelWarning, sentence
     if not system.rough or solution.has("march"):
         return
