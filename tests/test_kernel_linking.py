@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numba
 import pytest
 
 from explorer.kernels import jit, linking
@@ -35,13 +36,28 @@ def test_callers_take_a_copy_of_an_inline_kernel():
     assert any("solve_one" in name for name in names)
 
 
-def test_loops_work_on_vectors_only_where_a_kernel_asks_for_it():
-    """As its option `wide` does; the loops of both run over all coordinates."""
+def test_loops_are_vectors_and_unrolled_only_where_a_kernel_asks_for_it():
+    """As its option `wide` does; the loops of both run over all coordinates.
+
+    LLVM names the blocks before, in and behind an unrolled loop ``prol``, ``unr`` and ``epil``.
+    """
     texts = []
     for kernel in (newmark_linear.predict, newmark_linear.to_equilibrium):
         kernel.get_call_template(signature_of(kernel.py_func).args, {})
         texts.append(str(compiled(kernel).library._get_module_for_linking()))
     assert [" x double>" in text for text in texts] == [True, False]
+    assert [bool(re.search(r"\.(prol|unr|epil)\b", text)) for text in texts] == [True, False]
+
+
+def test_numba_compiles_what_is_not_ours_as_it_always_does():
+    """Its passes are put back behind each kernel, so a user's loops are unrolled."""
+
+    @numba.njit("void(float64[::1], float64[::1], int64)")
+    def far_from(a, b, n):
+        for i in range(n):
+            a[i] = b[a.size - i] * a[i]
+
+    assert re.search(r"\.(prol|unr|epil)\b", next(iter(far_from.inspect_llvm().values())))
 
 
 @pytest.mark.parametrize("kernel", [lcp.cascade, lcp.solve, equilibrate.phase])

@@ -47,7 +47,8 @@ _FOLDER = Path(__file__).parent
 _WHAT = "Compiling once for this machine"
 _OPTIONS = {  # of numba, while a kernel is compiled
     "CACHE_LOCATOR_CLASSES": f"{__name__}.CacheLocator",
-    # most loops are short here: vector instructions take long to compile and gain little
+    # most loops are short here: vector instructions take long to compile and gain little,
+    # and so do loops that are unrolled, see `linking`
     "LOOP_VECTORIZE": 0,
 }
 _compiled: list[Dispatcher] = []
@@ -115,8 +116,8 @@ def kernel(
     inline : bool
         And is small: handing over a dozen arrays would cost more than the work.
     wide : bool
-        Its loops run over hundreds of numbers, so vector instructions are worth the longer
-        compilation. Without it loops have none.
+        Its loops run over hundreds of numbers, so vector instructions and unrolling are worth the
+        longer compilation and the larger code. Without it loops have neither.
     """
 
     def decorate(function: Callable) -> Any:
