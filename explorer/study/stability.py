@@ -229,7 +229,8 @@ def stability(scheme: Studied, xi: float = 0.0, omega_h: ArrayLike | None = None
 
     Examples
     --------
-    >>> found = stability("central difference")
+    >>> import explorer as ex
+    >>> found = ex.study.stability("central difference")
     >>> round(found.limit, 12)
     2.0
     >>> print(*found.leading(), sep=", ")

@@ -41,8 +41,9 @@ class Constraint(metaclass=Checked):
 
     Examples
     --------
-    >>> rope = Constraint("x**2 + y**2 - L**2", "rope", when="-x")
-    >>> fuse = Constraint("x", "fuse", when="100 - lam_fuse")
+    >>> import explorer as ex
+    >>> rope = ex.Constraint("x**2 + y**2 - L**2", "rope", when="-x")
+    >>> fuse = ex.Constraint("x", "fuse", when="100 - lam_fuse")
     """
 
     phi: Formula

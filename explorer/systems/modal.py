@@ -133,7 +133,8 @@ def rayleigh(
 
     Examples
     --------
-    >>> a0, a1, C = rayleigh([[1.0]], [[4.0]], 0.05, (1, 3))
+    >>> import explorer as ex
+    >>> a0, a1, C = ex.rayleigh([[1.0]], [[4.0]], 0.05, (1, 3))
     >>> round(a0, 4), round(a1, 4)
     (0.075, 0.025)
     """
@@ -187,7 +188,8 @@ def modal_damping(M: MatrixLike, K: MatrixLike, ratios: float | Sequence[float])
 
     Examples
     --------
-    >>> modal_damping([[2.0]], [[8.0]], 0.1)
+    >>> import explorer as ex
+    >>> ex.modal_damping([[2.0]], [[8.0]], 0.1)
     array([[0.8]])
     """
     M, K = _alike(M, K)
