@@ -89,9 +89,10 @@ class Solution(Marched, Energies):
     recorded : the part of the run that a `Recorder` kept; None: all of it
     warned : tuple of str, the warnings; `cautions` holds these and the checks that do not hold
 
-    Schemes of the Newmark family add a (n_t, n) accelerations, error (n_t,) local error in m,
-    imbalance (n_t,) residual in the equations of motion, parts (n_t,) of a step. Located runs add
-    rates (n_t, n_x) x', z (n_t,) running cost, S (n_t, n_x + 1, p) sensitivities of (x, z).
+    Schemes of the Newmark family add `a` (n_t, n) accelerations, `error` (n_t,) local error in m,
+    `imbalance` (n_t,) residual in the equations of motion, `parts` (n_t,) of a step. Located runs
+    add `rates` (n_t, n_x) x', `z` (n_t,) running cost, `S` (n_t, n_x + 1, p): sensitivities of x
+    and z.
     """
 
     if TYPE_CHECKING:
