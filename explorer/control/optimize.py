@@ -90,9 +90,9 @@ def optimize(
     Returns
     -------
     Plan
-        Its status says what it is; "stopped" where the search ended too early for more. Where the
-        exact replay misses a plan, it is solved again with one more stage, or element; then
-        `plan.task` has them, and the message says so.
+        Its status says what it is: "stopped" if the search was ended too early. If the exact replay
+        misses the plan, the problem is solved again with one more stage or element. `plan.task` has
+        that number then, and the message says so.
 
     Raises
     ------
@@ -100,6 +100,15 @@ def optimize(
         A guess of a wrong shape, a start outside of its bounds, costs that are not finite.
     NotApplicable
         If CasADi is not installed.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> cart = ex.StepSystem("cart", x="q v", f=["v", "u"], params={"u": 0.0})
+    >>> task = ex.OptimalControlProblem(cart, t_end=1, intervals=5, controls="u",
+    ...                                 running="u**2", end={"q": 1, "v": 0})
+    >>> ex.optimize(task, x0=[0, 0]).status
+    'stationary'
     """
     a(task, OptimalControlProblem, "a problem", "optimize(ex.OptimalControlProblem(system, ...))")
     limit = None if seconds is None else number(seconds, "seconds", "s", positive=True)
