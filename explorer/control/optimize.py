@@ -69,8 +69,7 @@ def optimize(
     starts : int
         Searches: the first from the guess, the others from random states and controls. A problem
         may have several local optima; the best plan is returned.
-    seed : int
-        Of the random starts.
+    seed : int, of the random starts
     max_iter, max_neighbours : int
         Limits: iterations of a solve, and sequences beside a plan that are solved. At a limit the
         best plan is returned with its status. With contacts these sequences together take no more
@@ -82,17 +81,15 @@ def optimize(
     seconds : float, optional
         A time limit. At the limit, and at an interrupt from the keyboard, the search stops within
         the solve that runs, and the best plan is returned.
-    progress : bool
-        Whether to show a progress bar when it takes long.
+    progress : bool, whether to show a progress bar when it takes long
     rho, **parameters
         Parameters by name. The others keep their defaults.
 
     Returns
     -------
     Plan
-        Its status says what it is: "stopped" if the search was ended too early. If the exact replay
-        misses the plan, the problem is solved again with one more stage or element. `plan.task` has
-        that number then, and the message says so.
+        Its status says what it is. If the exact replay misses it, the problem is solved again with
+        one more stage or element; `plan.task` and the message say so.
 
     Raises
     ------
@@ -101,13 +98,8 @@ def optimize(
     NotApplicable
         If CasADi is not installed.
 
-    Examples
-    --------
     >>> import explorer as ex
-    >>> cart = ex.StepSystem("cart", x="q v", f=["v", "u"], params={"u": 0.0})
-    >>> task = ex.OptimalControlProblem(cart, t_end=1, intervals=5, controls="u",
-    ...                                 running="u**2", end={"q": 1, "v": 0})
-    >>> ex.optimize(task, x0=[0, 0]).status
+    >>> ex.optimize(ex.tasks.rough_block()).status
     'stationary'
     """
     a(task, OptimalControlProblem, "a problem", "optimize(ex.OptimalControlProblem(system, ...))")
