@@ -237,5 +237,12 @@ def explore_basins(
     ------
     ExplorerError
         If the model has no section that is known, or a number is inadmissible.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> panel = ex.explore_basins("impact_oscillator", omega=2.6, s=0)
+    >>> panel.session.state["rho"]["omega"]  # its map sharpens once the panel is shown
+    2.6
     """
     return BasinsPanel.shown(BasinsSession(model, x, y, None, **settings))
