@@ -102,7 +102,7 @@ def attractors(
         How many periods of the section a start is run. A run without an answer is run five times as
         long.
     t_end : float or formula, optional
-        Of a section by an event: how long a start is run in s, by default t_end of the system.
+        For a section by an event: how long a start is run in s, by default t_end of the system.
     samples : int
         Number of starts that are drawn.
     recurrence : Recurrence, optional

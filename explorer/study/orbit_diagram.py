@@ -130,7 +130,7 @@ def orbit_diagram(
         section by an event: `transient` is a time in s or a formula of the parameters, and at most
         `points` are kept.
     t_end : float or formula, optional
-        Of a section by an event: the end of a run in s, by default that of the system. In a driven
+        For a section by an event: the end of a run in s, by default that of the system. In a driven
         system it should be a whole number of periods, so that continuation keeps the phase.
     continuation : str
         "up", "down": each value goes on from the one before: for a map and a section by a period
