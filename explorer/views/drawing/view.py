@@ -116,10 +116,11 @@ def _offered(function: Draw, of: tuple[str, ...], recorded: str) -> View:
 def _with_call(function: Draw, takes: tuple[type, ...]) -> str:
     """Return the docstring of a view; below its first line stands how a user calls it."""
     head, gap, rest = (inspect.getdoc(function) or "").partition("\n\n")
-    made = [f"``ex.{_MAKERS[kind]}``" for kind in takes if kind in _MAKERS]
+    made = [f"``ex.{_MAKERS[kind]}``" for kind in takes if kind in _MAKERS and kind is not Orbits]
     if not made:
         return head + gap + rest
-    call = f"``ex.views.{function.__name__}(found)`` draws what {' or '.join(made)} returned."
+    first = next(iter(inspect.signature(function).parameters))
+    call = f"``ex.views.{function.__name__}({first})`` draws what {' or '.join(made)} returns."
     return f"{head}\n\n{call}{gap}{rest}"
 
 
