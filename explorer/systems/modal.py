@@ -122,14 +122,14 @@ def rayleigh(
     ratios : float or two floats
         Damping ratios xi, such as 0.05.
     frequencies : two floats
-        Circular frequencies omega in rad/s, where the ratios hold; between them the ratio is less,
-        outside more.
+        Circular frequencies omega in rad/s at which the ratios hold. If both ratios are equal, the
+        ratio is smaller between the two frequencies and larger outside of them.
 
     Raises
     ------
     BadValue
-        Frequencies that are equal or not positive; ratios that need a negative coefficient, which
-        would feed the motion.
+        The frequencies are equal or not positive, or the ratios need a negative coefficient, which
+        would make modes grow.
 
     Examples
     --------
