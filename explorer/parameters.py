@@ -62,6 +62,13 @@ class Param(metaclass=Checked):
     -----
     ModelWarning
         If the value lies outside its own range.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> g = ex.Param(9.81, 1, 20, "m/s2", "gravity")
+    >>> g.value, g.high
+    (9.81, 20.0)
     """
 
     value: float

@@ -48,7 +48,8 @@ class Recorder(metaclass=Checked):
 
     Examples
     --------
-    >>> Recorder(every=10, q=["q1", "q7"], v=(), a=())
+    >>> import explorer as ex
+    >>> ex.Recorder(every=10, q=["q1", "q7"], v=(), a=())
     Recorder(every=10, q=['q1', 'q7'], v=(), a=())
     """
 

@@ -216,7 +216,7 @@ def test_a_click_runs_that_start_and_says_what_it_comes_to(wire):
     assert f"comes to attractor 1 (period {period})" in content["status"]["text"]
     assert content["status"]["level"] == "ok"
     assert "all decided" in content["status"]["text"]
-    assert "no starts" in content["status"]["text"]  # those behind the stop
+    assert "not admissible starts" in content["status"]["text"]  # those behind the stop
 
 
 def test_what_is_undecided_is_said_and_never_green(monkeypatch):
@@ -237,7 +237,7 @@ def test_a_map_on_its_way_is_not_green(wire, monkeypatch):
     monkeypatch.setattr(session, "diagram", lambda wait=None: half)
     content, _ = wire.pull()
     assert content["status"]["level"] == "unchecked"
-    assert "24 of 80 starts computed, the others are coarse still" in content["status"]["text"]
+    assert "24 of 80 starts computed, the others show the result" in content["status"]["text"]
 
 
 def test_the_code_makes_the_same_map(wire):

@@ -69,8 +69,7 @@ def optimize(
     starts : int
         Searches: the first from the guess, the others from random states and controls. A problem
         may have several local optima; the best plan is returned.
-    seed : int
-        Of the random starts.
+    seed : int, of the random starts
     max_iter, max_neighbours : int
         Limits: iterations of a solve, and sequences beside a plan that are solved. At a limit the
         best plan is returned with its status. With contacts these sequences together take no more
@@ -82,17 +81,15 @@ def optimize(
     seconds : float, optional
         A time limit. At the limit, and at an interrupt from the keyboard, the search stops within
         the solve that runs, and the best plan is returned.
-    progress : bool
-        Whether to show a progress bar when it takes long.
+    progress : bool, whether to show a progress bar when it takes long
     rho, **parameters
         Parameters by name. The others keep their defaults.
 
     Returns
     -------
     Plan
-        Its status says what it is; "stopped" where the search ended too early for more. Where the
-        exact replay misses a plan, it is solved again with one more stage, or element; then
-        `plan.task` has them, and the message says so.
+        Its status says what it is. If the exact replay misses it, the problem is solved again with
+        one more stage or element; `plan.task` and the message say so.
 
     Raises
     ------
@@ -100,6 +97,10 @@ def optimize(
         A guess of a wrong shape, a start outside of its bounds, costs that are not finite.
     NotApplicable
         If CasADi is not installed.
+
+    >>> import explorer as ex
+    >>> ex.optimize(ex.tasks.rough_block()).status
+    'stationary'
     """
     a(task, OptimalControlProblem, "a problem", "optimize(ex.OptimalControlProblem(system, ...))")
     limit = None if seconds is None else number(seconds, "seconds", "s", positive=True)

@@ -29,17 +29,17 @@ HORIZONS = ("shrinking", "receding")
 class PredictiveControl(metaclass=Checked):
     """Model predictive control, as `Plan.follow` takes it.
 
-    Where no new plan is found at an instant, the last good one is held on to, with `feedback` along
-    it, and the decision is "kept".
+    If no new plan is found at an instant, the controller keeps the last good one, with `feedback`
+    along it, and the status of the decision is "kept".
 
     Parameters
     ----------
     horizon : str
         "shrinking": what is left of the plan, with its end constraints. "receding": the length of
-        the plan from each instant on; formulas of t go on with the time.
+        the plan from each instant on, while t in formulas is the time of the run.
     max_neighbours : int
-        Sequences beside a plan that are solved at most at an instant; the time of an instant is
-        about proportional to it.
+        The most sequences beside a plan that are solved at an instant. The time that an instant
+        takes is about proportional to it.
 
     Examples
     --------

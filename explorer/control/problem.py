@@ -307,7 +307,9 @@ class OptimalControlProblem(metaclass=Checked):
     def start(
         self, x0: Reals | None, given: Mapping[str, float]
     ) -> tuple[np.ndarray, dict[str, float]]:
-        """Return the initial state and the parameters.
+        """Return the initial state (n_x,) and the parameters of the system by name.
+
+        `x0` (n_x,) is by default the start of the system; `given` replaces its parameters by name.
 
         Raises
         ------

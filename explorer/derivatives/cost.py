@@ -43,7 +43,8 @@ class Cost:
 
     Examples
     --------
-    >>> Cost(g="v_y**2", w="y - 1")
+    >>> import explorer as ex
+    >>> ex.Cost(g="v_y**2", w="y - 1")
     Cost(g='v_y**2', w='y - 1')
     """
 

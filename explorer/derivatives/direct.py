@@ -48,6 +48,13 @@ class Sensitivity:
         `mu_ends` (2, n_x + 1) at the start and at the end.
     left, right : OneSided or None
         With ``directional="both"``, if events coincide: the one-sided derivatives.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> sens = ex.sensitivity(ex.models.bouncing_ball(), wrt=("g", "e"), t_end=1.0)
+    >>> sens.S.shape[1:]  # derivatives of y and v_y by g and e
+    (2, 2)
     """
 
     references: ClassVar[tuple[str, ...]] = ("corner-2019",)  # keys of `references.bib`

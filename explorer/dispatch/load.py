@@ -33,10 +33,30 @@ def load(path: str | Path) -> Solution:
     A run with located events is computed again, so that it can be evaluated between its rows. Its
     arrays are those of the file.
 
+    Parameters
+    ----------
+    path : str or Path
+        The ``.npz`` file.
+
+    Returns
+    -------
+    Solution
+
     Raises
     ------
     BadValue
-        If the file is not a saved solution.
+        If there is no such file, or it is not a saved solution; or if this version finds other
+        events or other numbers.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> import tempfile
+    >>> run = ex.simulate(ex.models.bouncing_ball(), e=0.5)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = ex.load(run.save(f"{folder}/run.npz"))
+    >>> bool((again.q == run.q).all())
+    True
     """
     arrays, spec = read_arrays(path)
     try:

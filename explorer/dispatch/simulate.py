@@ -35,7 +35,7 @@ from explorer.systems import (
     System,
 )
 from explorer.systems.drive import Inputs
-from explorer.systems.driving import driven, undriven
+from explorer.systems.driving import driven
 from explorer.systems.modes import Mode
 from explorer.systems.record import check_span
 from explorer.systems.rewriting import jump
@@ -56,7 +56,7 @@ C = TypeVar("C", bound=Compilation)
 
 _STUCK = {NEWTON_CAP, STEP_CAP, STIFF, CHATTERING}  # what a force by sign(v) does to a run
 
-__all__ = ["applicability", "rerun", "schemes_for", "simulate"]
+__all__ = ["applicability", "schemes_for", "simulate"]
 
 
 def simulate(
@@ -384,17 +384,3 @@ def _by_sign(system: System) -> str:
                 "FilippovSystem"
             )
     return ""
-
-
-def rerun(solution: Solution, **changes: object) -> Solution:
-    """Simulate a solution again with the same arguments; `changes` replaces some of them."""
-    spec, system = solution.spec, undriven(solution.system)
-    rho = {k: x for k, x in solution.rho.items() if k in system.parameters}
-    if solution.system.drive is not None:
-        rho = {k: x for k, x in rho.items() if k not in solution.system.drive.names}
-    arguments = {k: spec[k] for k in ("t_end", "t_eval")} | {"rho": rho, "u": spec.get("u")}
-    if spec["record"] is not None:
-        arguments["record"] = Recorder(**spec["record"])
-    arguments |= changes
-    start = {k: x for k, x in spec["start"].items() if "x0" not in changes or k == "mode0"}
-    return simulate(system, solution.scheme, **{**start, **arguments})

@@ -80,7 +80,7 @@ def contact_modes(system: MechanicalSystem) -> HybridSystem:
     >>> import explorer as ex
     >>> block = ex.MechanicalSystem("block", q="y", force="-9.81", start={"q": 1},
     ...                             contacts=[ex.Contact("y", e=0, name="floor")])
-    >>> [mode.name for mode in contact_modes(block).modes]
+    >>> [mode.name for mode in ex.reformulations.contact_modes(block).modes]
     ['open', 'closed']
     """
     why = obstacle(system)

@@ -75,8 +75,9 @@ def filippov(system: StepSystem) -> HybridSystem:
 
     Examples
     --------
-    >>> relay = StepSystem("relay", x="x", params={"d": 0.5}, f=["d - sign(x)"])
-    >>> [(mode.name, mode.flow) for mode in filippov(relay).modes]
+    >>> import explorer as ex
+    >>> relay = ex.StepSystem("relay", x="x", params={"d": 0.5}, f=["d - sign(x)"])
+    >>> [(mode.name, mode.flow) for mode in ex.reformulations.filippov(relay).modes]
     [('x > 0', (d - 1,)), ('x = 0', (0,)), ('x < 0', (d + 1,))]
     """
     automaton = copy.copy(_closed(system).automaton)

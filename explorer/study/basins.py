@@ -63,15 +63,15 @@ def basins(
         A scheme without a kernel for many runs makes them one by one, each to its end.
     over : dict
         Starts by name and their values (k,), such as {"q0.x": ..., "v0.x": ...}; several span a
-        grid. Parameters among them: each has attractors of its own, which get one number where
-        they move little from one value to the next.
+        grid. Parameters may be among them. Each value of a parameter has attractors of its own;
+        those that move little from one value to the next share a number.
     section, periods, t_end, recurrence : as `attractors` takes them
     samples : int, optional
-        So many random starts, each alike in the ranges of the axes, instead of the grid.
+        Number of uniformly random starts in the ranges of the axes, instead of the grid.
     refine : int
         How many times cells are halved: first every 2^refine-th start of each axis is run, then
-        only inside cells whose corners differ, and in their neighbours. Others are filled, and
-        `Basins.computed` tells them.
+        only inside cells whose corners differ, and in their neighbours. Other cells take over the
+        number of their corners; `Basins.computed` marks the starts that were run.
     executor, folder, stop, progress : as `sweep` takes them
         The same call with the same folder goes on where it was broken off. The map is the same
         wherever its runs are made.

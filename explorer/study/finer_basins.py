@@ -85,14 +85,15 @@ class FinerBasins:
         3)}``. Or two parameters: then each point is the run of one start, and its number tells
         after how many points on the section it repeats, up to six.
     shape : (int, int)
-        How many values each has at the end.
+        How many values each of the two has in the finest map.
     section : Section, optional
-        By default once in a period of what drives the system, or at its first event; of a map each
-        iterate.
+        By default once in a period of what drives the system, or at its first event; for a map at
+        each iterate.
     periods : int
         How many periods of the section a start is run at most.
     t_end : float or formula, optional
-        The same in s, of a section by an event; by default ten times that of the system.
+        For a section by an event: how long a start is run at most, in s. By default ten times the
+        t_end of the system.
     start : sequence of float, optional
         All states (n_x,), for those that do not vary; by default the start of the model.
     recurrence : Recurrence, optional

@@ -157,6 +157,14 @@ def formulations(
     ------
     BadValue, NotApplicable
         If the system has no constraints, the scheme no formulations, or a run fails.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> cranks = ex.models.parallelogram()
+    >>> found = ex.study.formulations(cranks, alphas=[1e4, 1e6], t_end=0.1, repeats=1)
+    >>> round(found.order, 2)  # the error of the penalty falls as 1 / alpha
+    1.0
     """
     check_system(system)
     if not getattr(system, "constraints", ()):

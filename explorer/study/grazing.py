@@ -136,7 +136,8 @@ def grazing(branch: Branch, point: BranchPoint | None = None) -> Grazing:
     BadValue
         The branch has no grazing cycle, or its side without the event is not found.
     NotApplicable
-        No such normal form: the guard throws the state away at speed zero.
+        There is no such normal form, such as for a guard that moves the state away even at speed
+        zero.
 
     Examples
     --------

@@ -49,11 +49,12 @@ def power_law(x: ArrayLike, y: ArrayLike) -> PowerLaw:
     Raises
     ------
     BadValue
-        Other lengths, too few points, what is no number or not positive.
+        The lengths differ, there are too few points, or a value is not a positive number.
 
     Examples
     --------
-    >>> law = power_law([1, 4, 9, 16], [2, 4, 6, 8])
+    >>> import explorer as ex
+    >>> law = ex.study.power_law([1, 4, 9, 16], [2, 4, 6, 8])
     >>> round(law.exponent, 9), round(law.factor, 9)
     (0.5, 2.0)
     """

@@ -84,7 +84,7 @@ class Attractor:
 
 @dataclass(frozen=True)
 class Recurrence:
-    """How recurrence is told.
+    """When points of a run count as recurring, and when a run has escaped.
 
     Parameters
     ----------

@@ -229,7 +229,8 @@ def stability(scheme: Studied, xi: float = 0.0, omega_h: ArrayLike | None = None
 
     Examples
     --------
-    >>> found = stability("central difference")
+    >>> import explorer as ex
+    >>> found = ex.study.stability("central difference")
     >>> round(found.limit, 12)
     2.0
     >>> print(*found.leading(), sep=", ")
@@ -334,6 +335,12 @@ def stability_table() -> StabilityTable:
     The leading terms are those for omega h to 0 without physical damping; alpha > 0 is a symbol.
     Two entries extend the printed ones: the period error of the purely explicit scheme, and the
     factor of (omega h)^4 of Fox and Goodwin's.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> [row.limit for row in ex.study.stability_table() if row.name == "central difference"]
+    [2]
     """
     alpha = sp.Symbol("alpha", positive=True)
     rows = [(name, exact(beta), exact(gamma)) for name, (beta, gamma) in NAMED.items()]

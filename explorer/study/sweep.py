@@ -65,17 +65,17 @@ def sweep(
         coordinate or state x. Several axes span their outer product. A tuple of names takes rows
         (k, names) of values that vary together.
     observe : str or Section, or several
-        "end", the states at the end, and "events", how many there were, are always kept; "extrema",
-        the least and the largest value of each state; a `Section`, the states on it.
+        "end", the states at the end, and "events", how many there were, are always kept. "extrema"
+        keeps the least and the largest value of each state, a `Section` the states on it.
     t_end, transient : float or formula of the parameters
         End of a run in s, by default that of the system; nothing is observed before `transient`.
     executor : concurrent.futures.Executor or distributed.Client, optional
-        Runs the parts, such as a ProcessPoolExecutor, or the client of a Dask cluster (extra
-        ``dask``), which runs again what a dead worker had; by default threads on all cores.
+        Runs the parts: a ProcessPoolExecutor, for example, or the client of a Dask cluster (extra
+        ``dask``), which repeats the part of a worker that dies. By default threads on all cores.
     folder : path, optional
         Where finished parts are kept. The same call goes on from them, whatever ended it.
     stop : function without arguments, optional
-        Is asked several times a second; if it returns True, what is left is not run.
+        It is called several times a second. Once it returns True, no further part is run.
     progress : bool
         Whether a bar with the time left appears if it takes long.
     rho, **parameters

@@ -152,6 +152,12 @@ def work_precision(
     ------
     ExplorerError
         If there is no reference, or every run fails.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> ex.study.work_precision(ex.models.pendulum(), "Newmark", h=[0.02, 0.01, 0.005])
+    WorkPrecision('pendulum', orders: Newmark 2.00)
     """
     check_system(system)
     if not isinstance(system, LagrangianSystem):

@@ -44,13 +44,16 @@ class Input(metaclass=Checked):
         Ends of the intervals in s, increasing.
     values : (k,) or (k + 1,) float
         One of each interval if constant, else one at each end.
-    kind : str
-        "constant" or "linear".
+    kind : "constant" or "linear"
 
     Raises
     ------
     BadValue
         A grid that does not increase, numbers that are not finite, or counts that do not agree.
+
+    >>> import explorer as ex
+    >>> ex.Input.constant([0, 1, 2], [3, -1])([0.5, 1.5])
+    array([ 3., -1.])
     """
 
     grid: Sequence[float] | np.ndarray
@@ -158,13 +161,10 @@ class Layout:
     t : (k + 1,) ends of the intervals on which no value changes, s
     names : names of the parameters that change, (m,)
     fixed : (k, m) what they are; of those that hold values, nothing yet
-    columns, gather : columns of values, and (k, j) which of all values, one input behind the other,
-        they are
-    which : dict of str to (k,) int
-        The interval of each input's own grid.
+    columns, gather : columns of values; (k, j) which of all values, one input after the other
+    which : dict of str to (k,) int, the interval of each input's own grid
     places : dict of where rho begins, and its names, to places of the names that change
-    fits : dict of steps h to whether they end at all t
-    grids : dict of steps h to where intervals of this length end, cut at t
+    fits, grids : dicts by steps h: whether they end at all t; where they end, cut at t
     """
 
     t: np.ndarray

@@ -59,8 +59,9 @@ class FilippovSystem(StepSystem):
 
     Examples
     --------
-    >>> relay = FilippovSystem("relay", x="x", c=["x"], S=[[1], [-1]],
-    ...                        modes={"right": ["-1"], "left": ["1"]})
+    >>> import explorer as ex
+    >>> relay = ex.FilippovSystem("relay", x="x", c=["x"], S=[[1], [-1]],
+    ...                           modes={"right": ["-1"], "left": ["1"]})
     >>> relay.f
     (1 - 2*alpha_1,)
     """

@@ -75,7 +75,8 @@ class HybridSystem(StateSpaceSystem):
 
     Examples
     --------
-    >>> room = HybridSystem("room", x="T", modes={"on": ["30 - T"], "off": ["15 - T"]}, guards=[
+    >>> import explorer as ex
+    >>> room = ex.HybridSystem("room", x="T", modes={"on": ["30 - T"], "off": ["15 - T"]}, guards=[
     ...     dict(mode="on", r="T - 21", direction=+1, to="off", name="too hot"),
     ...     dict(mode="off", r="T - 19", to="on", name="too cold")], start=dict(x=[19]))
     >>> room.guard_names

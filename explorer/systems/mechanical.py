@@ -64,8 +64,9 @@ class MechanicalSystem(LagrangianSystem):
 
     Examples
     --------
-    >>> ball = MechanicalSystem("ball", q="y", params=dict(g=9.81), mass=1, force="-g",
-    ...                         contacts=[Contact("y", e=0.8)], start=dict(q=1.0))
+    >>> import explorer as ex
+    >>> ball = ex.MechanicalSystem("ball", q="y", params=dict(g=9.81), mass=1, force="-g",
+    ...                            contacts=[ex.Contact("y", e=0.8)], start=dict(q=1.0))
     >>> ball.contacts[0].name
     'contact 1'
     """

@@ -122,18 +122,19 @@ def rayleigh(
     ratios : float or two floats
         Damping ratios xi, such as 0.05.
     frequencies : two floats
-        Circular frequencies omega in rad/s, where the ratios hold; between them the ratio is less,
-        outside more.
+        Circular frequencies omega in rad/s at which the ratios hold. If both ratios are equal, the
+        ratio is smaller between the two frequencies and larger outside of them.
 
     Raises
     ------
     BadValue
-        Frequencies that are equal or not positive; ratios that need a negative coefficient, which
-        would feed the motion.
+        The frequencies are equal or not positive, or the ratios need a negative coefficient, which
+        would make modes grow.
 
     Examples
     --------
-    >>> a0, a1, C = rayleigh([[1.0]], [[4.0]], 0.05, (1, 3))
+    >>> import explorer as ex
+    >>> a0, a1, C = ex.rayleigh([[1.0]], [[4.0]], 0.05, (1, 3))
     >>> round(a0, 4), round(a1, 4)
     (0.075, 0.025)
     """
@@ -187,7 +188,8 @@ def modal_damping(M: MatrixLike, K: MatrixLike, ratios: float | Sequence[float])
 
     Examples
     --------
-    >>> modal_damping([[2.0]], [[8.0]], 0.1)
+    >>> import explorer as ex
+    >>> ex.modal_damping([[2.0]], [[8.0]], 0.1)
     array([[0.8]])
     """
     M, K = _alike(M, K)

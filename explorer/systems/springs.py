@@ -19,9 +19,24 @@ class BilinearSpring(metaclass=Checked):
     elongation : formula
         In m (or rad), linear in the coordinates.
     k, f_y, b : formula
-        Stiffness > 0, yield force > 0, hardening ratio in [0, 1); may depend on parameters.
+        Stiffness > 0 in N/m (or N m/rad), yield force > 0 in N (or N m), hardening ratio in [0, 1).
+        They may depend on parameters.
     name : str
         "spring 1", ... if empty.
+
+    Raises
+    ------
+    BadModel
+        Later, by the system that takes the spring: the elongation is not linear in the coordinates,
+        k, f_y or b depends on the state, or a formula has an unknown symbol.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> frame = ex.MechanicalSystem("frame", q="x", start=dict(q=0.1),
+    ...                             springs=[ex.BilinearSpring("x", k=100, f_y=5, b=0.1)])
+    >>> frame.springs[0].name
+    'spring 1'
     """
 
     elongation: Formula

@@ -108,8 +108,20 @@ def _offered(function: Draw, of: tuple[str, ...], recorded: str) -> View:
     signature = inspect.signature(function).replace(return_annotation="plotly.graph_objects.Figure")
     own = {"picture": picture, "takes": takes, "of": of, "recorded": recorded, "draws": draws}
     vars(drawn).update(own, __signature__=signature)
+    drawn.__doc__ = _with_call(function, takes)
     views.register(offered)
     return offered
+
+
+def _with_call(function: Draw, takes: tuple[type, ...]) -> str:
+    """Return the docstring of a view; below its first line stands how a user calls it."""
+    head, gap, rest = (inspect.getdoc(function) or "").partition("\n\n")
+    made = [f"``ex.{_MAKERS[kind]}``" for kind in takes if kind in _MAKERS and kind is not Orbits]
+    if not made:
+        return head + gap + rest
+    first = next(iter(inspect.signature(function).parameters))
+    call = f"``ex.views.{function.__name__}({first})`` draws what {' or '.join(made)} returns."
+    return f"{head}\n\n{call}{gap}{rest}"
 
 
 def _taken(function: Draw) -> tuple[type, ...]:
