@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from explorer.derivatives.question import Question, gradient_of
 from explorer.derivatives.saltation import Saltation, saltation
 from explorer.derivatives.trust import Trust, trust
 from explorer.derivatives.verify import verify
-from explorer.errors import BadValue, NotApplicable
+from explorer.errors import BadValue, NotApplicable, lacking
 from explorer.results.event import LocatedEvent, within
 from explorer.results.solution import Solution
 from explorer.schemes import Scheme
@@ -51,6 +51,9 @@ class Sensitivity:
     """
 
     references: ClassVar[tuple[str, ...]] = ("corner-2019",)  # keys of `references.bib`
+
+    if not TYPE_CHECKING:  # a type checker would take any attribute then
+        __getattr__ = lacking
 
     method: str
     run: Solution

@@ -21,10 +21,10 @@ from explorer.study.asked import Chosen
 from explorer.study.basin_map import Basins
 from explorer.study.over import Over
 from explorer.study.parts import Runs, Stop, run_parts, workers_of
-from explorer.study.recurrence import nearest
+from explorer.study.recurrence import Recurrence, nearest
 from explorer.study.refine import refined
 from explorer.study.resolve import Resolve
-from explorer.study.search_attractors import Attractor, Recurrence, Search, Settings, seed_of
+from explorer.study.search_attractors import Attractor, Search, Settings, seed_of
 from explorer.study.section import Section
 from explorer.study.starts import Starts
 from explorer.study.sweep import check_executor, check_size, usual

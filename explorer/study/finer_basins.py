@@ -25,9 +25,10 @@ from explorer.study.over import Axes, Axis, states_of
 from explorer.study.parts import Stop
 from explorer.study.periods_over import PeriodsOver
 from explorer.study.question import Question
+from explorer.study.recurrence import Recurrence
 from explorer.study.refine import UNKNOWN, Grid
 from explorer.study.resolve import Resolve
-from explorer.study.search_attractors import Attractor, Recurrence, Search, Settings, seed_of
+from explorer.study.search_attractors import Attractor, Search, Settings, seed_of
 from explorer.study.section import Section
 from explorer.study.starts import Starts, moving
 from explorer.study.sweep import usual

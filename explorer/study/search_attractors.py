@@ -13,18 +13,18 @@ from explorer.runs.capture import catch
 from explorer.runs.members import FREE, Known, Observed
 from explorer.schemes import Scheme
 from explorer.schemes.event_driven import EventDriven
-from explorer.study.box import Box, box_of
+from explorer.study.box import box_of
 from explorer.study.forcing import check_section, depends_on_time
 from explorer.study.over import states_of
 from explorer.study.parts import Stop, run_parts
 from explorer.study.question import Question
-from explorer.study.recurrence import Found, apart, cloud, nearest, period
+from explorer.study.recurrence import Found, Recurrence, apart, cloud, nearest, period
 from explorer.study.section import Section
 from explorer.study.starts import Starts
 from explorer.systems import System
 from explorer.types import Value
 
-__all__ = ["REFUSALS", "Attractor", "Recurrence", "Search", "Settings", "seed_of"]
+__all__ = ["REFUSALS", "Attractor", "Search", "Settings", "seed_of"]
 
 LOST = 10  # points in a row outside the box
 _LONGER = 5  # times as long is run what has no answer
@@ -80,33 +80,6 @@ class Attractor:
             f"{many}, ({one}){', ...' * (self.period != 1)}; recurs to {self.residual:.1e}, "
             f"{back} of {of} neighbours return"
         )
-
-
-@dataclass(frozen=True)
-class Recurrence:
-    """How recurrence is told.
-
-    Parameters
-    ----------
-    near : float, optional
-        Radius in which a neighbour of an attractor belongs to it, in parts of the scale of each
-        state: how far starts and points spread. It is tried with neighbours, and smaller where
-        attractors lie close. By default 0.01, or 25 `tol` if that is more.
-    tol : float, optional
-        How exactly a period recurs, in the same parts. 1e-5 where the scheme locates events, else
-        2e-3: steps that do not end at impacts make of one cycle several, which lie close.
-    box : dict, optional
-        Least and largest value of states by name: a run with ten points in a row outside has
-        escaped. By default ten times the span of the starts beyond them, and unbounded in states
-        that do not vary.
-    seed : int
-        Of all that is random.
-    """
-
-    near: float | None = None
-    tol: float | None = None
-    box: Box | None = None
-    seed: int = 0
 
 
 @dataclass(frozen=True)

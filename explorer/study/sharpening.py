@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import sympy as sp
 
+from explorer.arguments import Checked
 from explorer.dispatch.choose import choose, numbers_of
 from explorer.errors import BadValue, suggest
 from explorer.parameters import number
@@ -54,7 +55,7 @@ class _Returns:
 
 
 @study
-class Sharpening:
+class Sharpening(metaclass=Checked):
     """An orbit diagram that becomes finer: iterate over it, each item is a finer `Orbits`.
 
     Parameters
