@@ -28,6 +28,7 @@ __all__ = [
     "param_of",
     "roomy",
     "vector",
+    "whole",
 ]
 
 T = TypeVar("T")
@@ -252,6 +253,24 @@ def number(value: object, what: str, unit: str = "", *, positive: bool = False) 
     if positive and result <= 0:
         raise BadValue(f"{what} = {result:g} must be greater than zero.")
     return result
+
+
+def whole(value: object, what: str, least: int = 1) -> int:
+    """Return a whole number.
+
+    Raises
+    ------
+    BadValue
+        It is none, or below `least`.
+    """
+    found = least - 1
+    if isinstance(value, numbers.Integral):
+        found = found if isinstance(value, bool) else int(value)
+    elif isinstance(value, numbers.Real) and float(value).is_integer():
+        found = int(float(value))
+    if found < least:
+        raise BadValue(f"{what} = {value!r} must be a whole number of at least {least}.")
+    return found
 
 
 def vector(values: object, what: str) -> list[float]:

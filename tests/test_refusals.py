@@ -44,6 +44,46 @@ def test_unknown_and_missing_arguments_are_named(call, words):
     assert words in said(call)
 
 
+OSCILLATOR = ex.models.impact_oscillator()
+PERIOD = st.Section(period="2*pi/omega")
+
+
+def over(period=PERIOD.period, **more):
+    return st.orbit_diagram(
+        OSCILLATOR, over={"omega": [1, 2]}, section=st.Section(period=period), **more
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: over(stop=3), "stop = 3 must be a function"),
+        (lambda: over("2*pi/zz"), "period: 'zz' in '2*pi/zz' is neither a state"),
+        (lambda: over(-1), "period = -1 s must be greater than zero"),
+        (lambda: st.sweep(BALL, over={"e": [0.5]}, observe=3), "observe must be a list, not 3."),
+        (lambda: st.sweep(BALL, over={"e": [0.5]}, folder=3), "folder = 3 must be the name of"),
+        (lambda: st.sweep(BALL, over={"e": [0.5]}, stop=3), "stop = 3 must be a function"),
+        (lambda: st.work_precision(BALL, 3), "schemes must be a list, not 3."),
+        (lambda: st.work_precision(BALL, h=3), "at least two step sizes, and h = 3 has 1"),
+        (lambda: st.work_precision(BALL, repeats=0), "repeats = 0 must be a whole number of"),
+        (lambda: st.compare_schemes(BALL, 3), "schemes must be a list, not 3."),
+        (lambda: st.formulations(ex.models.parallelogram(), alphas=3), "alphas must be a list"),
+        (lambda: ex.sensitivity(BALL, wrt=3), "wrt must be a list, not 3."),
+        (lambda: st.orbit_derivatives(ex.models.tent_map(), wrt=3), "wrt must be a list, not 3."),
+        (lambda: ex.fit(BALL, [0, 1], [1, 2], 3, wrt="e"), "observe = 3 is a number, which no"),
+        (lambda: st.modes(ex.models.shear_building(2), count=99), "has 2 modes of finite"),
+        (lambda: st.modes(ex.models.shear_building(2), count="a"), "must be a whole number of at"),
+        (lambda: st.bifurcation_curve(None), "Give a branch from study.continuation, not None."),
+        (lambda: st.grazing(None), "Give a branch from study.continuation, not None."),
+        (lambda: st.continuation(OSCILLATOR), "Name the parameter: continuation(system, param"),
+        (lambda: st.stability(3), "3 is not of the Newmark family. Give a Newmark or"),
+        (lambda: st.power_law([1], [1]), "at least three points, and as many x as y; 1 and 1"),
+    ],
+)
+def test_studies_say_what_they_would_take(call, words):
+    assert words in said(call)
+
+
 def test_an_attribute_that_there_is_not_is_answered_in_a_sentence():
     sens, modes = ex.sensitivity(BALL, wrt="e"), st.modes(ex.models.shear_building(2))
     for one in (BALL, sens, modes, ex.Linkage("l"), ex.course):

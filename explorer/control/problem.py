@@ -22,7 +22,7 @@ from explorer.control.ranges import Ranged, Rule, pair, rules
 from explorer.control.states import states_of
 from explorer.control.unknowns import check_places, stage_ranges, unknown_ranges
 from explorer.errors import BadValue, suggest
-from explorer.parameters import number
+from explorer.parameters import number, whole
 from explorer.systems import HybridSystem, MechanicalSystem, StepSystem, System
 from explorer.systems.expressions import expression
 from explorer.types import Reals, Value
@@ -127,6 +127,8 @@ class OptimalControlProblem(metaclass=Checked):
     def __post_init__(self) -> None:
         a(self.system, System, "a system", "OptimalControlProblem(ex.models.sliding_mode())")
         check_system(self.system)
+        for name in ("intervals", "elements", "stages"):
+            object.__setattr__(self, name, whole(getattr(self, name), name))
         check_options(self.system, vars(self))
         self._check_controls()
         check_horizon(self.times[0], self.intervals * self.elements, self.system.time_unit)

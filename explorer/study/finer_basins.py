@@ -136,7 +136,7 @@ class FinerBasins:
         chosen = choose(system, usual(system) if scheme is None else scheme)
         self.rho = tuple(numbers_of(system, chosen, {**(rho or {}), **parameters}))
         if any(isinstance(n, bool) or n != int(n) or n < 2 for n in shape) or len(shape) != 2:
-            raise BadValue(f"shape = {shape!r} must be two whole numbers from 2.")
+            raise BadValue(f"shape = {shape!r} must be two whole numbers of at least 2.")
         self.starts, self.parameters = _starts(system, over, shape, start)
         self.shape = tuple(len(axis.values) for axis in self.starts.axes)
         seed_of(recurrence)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from explorer.errors import BadModel, BadValue
+from explorer.parameters import whole
 from explorer.runs.capture import catch
 from explorer.runs.members import FREE, Known, Observed
 from explorer.schemes import Scheme
@@ -128,12 +129,11 @@ class Settings:
                 f"section = {section!r} must be a Section: write Section(period='2*pi/omega') or "
                 "Section(event='stop')."
             )
-        if isinstance(periods, bool) or periods != int(periods) or periods < 12:
-            raise BadValue(f"periods = {periods!r} must be a whole number from 12.")
+        periods = whole(periods, "periods", 12)
         if section.period is not None:
             if t_end is not None:
                 raise BadValue("t_end follows from periods; give no t_end.")
-            t_end = f"{int(periods)} * ({section.period})"
+            t_end = f"{periods} * ({section.period})"
         elif depends_on_time(system):
             raise BadModel(
                 f"'{system.name}' depends on t, so two points at {section.event!r} have other "
@@ -154,7 +154,7 @@ class Settings:
         section = dataclasses.replace(section, most=None if section.period else _MOST_EVENTS)
         sure = tol / 100 if located else tol
         span = t_end or system.t_end
-        return cls(system, scheme, section, span, near, tol, sure, checked, told.seed, int(periods))
+        return cls(system, scheme, section, span, near, tol, sure, checked, told.seed, periods)
 
 
 def seed_of(recurrence: object) -> int:
@@ -165,9 +165,7 @@ def seed_of(recurrence: object) -> int:
     BadValue
     """
     seed = recurrence.seed if isinstance(recurrence, Recurrence) else 0
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise BadValue(f"seed = {seed!r} of a Recurrence must be a whole number from 0.")
-    return seed
+    return whole(seed, "seed of a Recurrence", 0)
 
 
 class Search:
