@@ -17,7 +17,17 @@ import numpy as np
 from explorer.errors import BadArgument, suggest
 from explorer.types import Plain
 
-__all__ = ["Checked", "Named", "a", "checked", "entries", "items", "mapping", "several"]
+__all__ = [
+    "Checked",
+    "Named",
+    "a",
+    "check_arguments",
+    "checked",
+    "entries",
+    "items",
+    "mapping",
+    "several",
+]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -49,9 +59,27 @@ def _taken(function: Callable[..., object]) -> _Taken:
     )
 
 
-def _check(
+def check_arguments(
     function: Callable[..., object], what: str, count: int, names: Iterable[str], more: str = ""
 ) -> None:
+    """Refuse a call of a function with arguments that it has not, or without those it needs.
+
+    Parameters
+    ----------
+    function : callable
+    what : str
+        What the sentence calls it.
+    count : int
+        How many arguments are given without a name.
+    names : iterable of str
+        Those that are given by name.
+    more : str
+        Ends the sentence.
+
+    Raises
+    ------
+    BadArgument
+    """
     known, first, needed, most, any_name = _taken(function)
     for name in names:
         if not any_name and name not in known:
@@ -82,7 +110,7 @@ class Checked(type):
 
     def __call__(cls, *args: object, **kwargs: object) -> object:
         """Return an instance."""
-        _check(cls, cls.__name__, len(args), kwargs)
+        check_arguments(cls, cls.__name__, len(args), kwargs)
         return super().__call__(*args, **kwargs)
 
 
@@ -131,7 +159,7 @@ def checked(function: Callable[P, R], more: str = "") -> Callable[P, R]:
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        _check(function, function.__name__, len(args) - bound, kwargs, more)
+        check_arguments(function, function.__name__, len(args) - bound, kwargs, more)
         return function(*args, **kwargs)
 
     return call

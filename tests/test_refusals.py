@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 
 import pytest
 
 import explorer as ex
 from explorer.errors import ExplorerError
+from explorer.views.drawing.view import views
 
 st = ex.study
 BALL = ex.models.bouncing_ball()
@@ -104,3 +106,29 @@ def test_what_a_property_lacks_is_not_hidden():
 
     with pytest.raises(AttributeError, match="'int' object has no attribute 'nothing'"):
         Own("own", q="x", mass=1).wrong
+
+
+# -- views -----------------------------------------------------------------------------------------
+
+
+def test_a_view_names_the_function_whose_result_it_draws():
+    """What each refusal names is a function or a class that can be called, not a module."""
+    for name, one in views.items():
+        if object in one.takes:
+            continue
+        words = said(lambda one=one: one(3))
+        assert words.endswith(", not 3.")
+        for maker in re.findall(r"study\.\w+|(?<=what )\w+(?= )", words):
+            found = getattr(st, maker[6:]) if maker.startswith("study.") else getattr(ex, maker)
+            assert callable(found), (name, maker)
+    assert "study.continuation returns" in said(lambda: ex.views.continuation(3))
+    assert "study.compare_schemes returns, not the class MoreauJean." in said(
+        lambda: ex.views.scheme_comparison(ex.MoreauJean)
+    )
+
+
+def test_a_view_refuses_arguments_that_it_has_not():
+    run = ex.simulate(BALL, t_end=0.1)
+    assert "views.trajectory has no argument 'foo'" in said(lambda: ex.views.trajectory(run, foo=3))
+    assert "views.energy takes 1 positional" in said(lambda: ex.views.energy(run, "a"))
+    assert "3 is not a run: write views.event_table(" in said(lambda: ex.views.event_table(3))
