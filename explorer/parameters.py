@@ -13,6 +13,8 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+import numpy as np
+
 from explorer.arguments import Checked
 from explorer.errors import BadValue, ModelWarning
 from explorer.types import Plain
@@ -22,6 +24,7 @@ __all__ = [
     "Knob",
     "Param",
     "check_knobs",
+    "flag",
     "knob",
     "knobs_of",
     "number",
@@ -243,6 +246,8 @@ def number(value: object, what: str, unit: str = "", *, positive: bool = False) 
             result = float(top) / float(bottom) if slash else float(top)
         elif isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real):
             raise TypeError  # NumPy would drop the imaginary part
+        elif isinstance(value, bool | np.bool_):
+            raise TypeError
         else:
             result = float(value)  # type: ignore[arg-type]  # raises TypeError of what is no number
     except (TypeError, ValueError, ZeroDivisionError, OverflowError):
@@ -253,6 +258,19 @@ def number(value: object, what: str, unit: str = "", *, positive: bool = False) 
     if positive and result <= 0:
         raise BadValue(f"{what} = {result:g} must be greater than zero.")
     return result
+
+
+def flag(value: object, what: str) -> bool:
+    """Return True or False.
+
+    Raises
+    ------
+    BadValue
+        It is neither.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise BadValue(f"{what} = {value!r} must be True or False.")
+    return bool(value)
 
 
 def whole(value: object, what: str, least: int = 1) -> int:
