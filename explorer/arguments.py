@@ -84,7 +84,7 @@ def check_arguments(
     for name in names:
         if not any_name and name not in known:
             if not known:
-                raise BadArgument(f"{what} takes no arguments.{more}")
+                raise BadArgument(f"{what} takes no arguments, but {name!r} is given.{more}")
             raise BadArgument(f"{what} has no argument {name!r}.{suggest(name, known)}{more}")
     if most is not None and count > most:
         raise BadArgument(

@@ -39,7 +39,7 @@ def said(call) -> str:
         (lambda: ex.Cost(g="y", h=3), "Cost has no argument 'h'. Available: g, w."),
         (lambda: BALL.start(foo=1), "start has no argument 'foo'. Available: q, v"),
         (lambda: BALL.inputs(3), "names of 'bouncing ball' must be a list, not 3."),
-        (lambda: ex.models.pendulum(foo=3), "pendulum takes no arguments. Parameters are given"),
+        (lambda: ex.models.pendulum(foo=3), "pendulum takes no arguments, but 'foo' is given."),
     ],
 )
 def test_unknown_and_missing_arguments_are_named(call, words):
@@ -132,3 +132,71 @@ def test_a_view_refuses_arguments_that_it_has_not():
     assert "views.trajectory has no argument 'foo'" in said(lambda: ex.views.trajectory(run, foo=3))
     assert "views.energy takes 1 positional" in said(lambda: ex.views.energy(run, "a"))
     assert "3 is not a run: write views.event_table(" in said(lambda: ex.views.event_table(3))
+
+
+# -- systems, runs, files ---------------------------------------------------------------------------
+
+RF = ex.reformulations
+DRIVEN = ex.MechanicalSystem("driven", q="x", mass=1)
+DRIVEN.inputs("u")
+DRIVEN.force = ["u"]
+STEPS = "is not a system with step functions"
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: ex.assemble(ex.models.tent_map()), "is not a mechanical system: write assemble("),
+        (lambda: ex.rerun(3), "3 is not a run: write rerun(ex.simulate(system))."),
+        (lambda: RF.time_freezing(3), "3 is not a mechanical system"),
+        (lambda: RF.hysteresis(3), "3 is not a hybrid system"),
+        (lambda: RF.contact_modes(3), "3 is not a system"),
+        (lambda: RF.smoothing(BALL), STEPS),
+        *((lambda f=f: f(3), STEPS) for f in (RF.relays, RF.stewart, RF.filippov, RF.active_sets)),
+        (lambda: ex.simulate("bouncing"), "no model 'bouncing'. Did you mean 'bouncing_ball'?"),
+        (lambda: ex.simulate(BALL, throw="a"), "throw = 'a' must be True or False."),
+        (lambda: ex.simulate(BALL, t_end=True), "t_end must be a finite number in s"),
+        (lambda: ex.simulate(BALL, q0={"y": 1}), "q0 must be a sequence of numbers"),
+        (lambda: ex.simulate(DRIVEN, u=lambda t: 1), "The input 'u' must be a number, an array or"),
+        (lambda: ex.simulate(DRIVEN, u={"u": "a"}), "The input 'u' must be a number, an array or"),
+        (
+            lambda: ex.simulate(ex.DiscSystem("d", 2)),
+            "Discs 1 and 2 of 'd' start at the same place",
+        ),
+        (lambda: ex.BilinearSpring("x", k=-1, f_y=1), "k = -1 of a BilinearSpring must be greater"),
+        (lambda: ex.BilinearSpring("x", k=1, f_y=1, b=1), "b = 1 of a BilinearSpring must lie in"),
+        (lambda: ex.Recorder(q=3.5), "q = 3.5 of a Recorder must be 'all', or names or numbers"),
+        (lambda: ex.rayleigh("a", [[4]], 0.05, (1, 2)), "M must be a matrix of numbers, not 'a'."),
+        (lambda: ex.rayleigh([[1]], [[4]], 0.05, (1,)), "needs two frequencies, but 1 is given."),
+        (lambda: ex.modal_damping([[1, 2]], [[1]], 0.1), "but are 1 x 2 and 1 x 1."),
+        (
+            lambda: ex.modal_damping([[1]], [[1]], [0.1, 0.2]),
+            "2 damping ratios are given for 1 mode",
+        ),
+        (lambda: ex.MechanicalSystem.from_mechanics("a", 3), "3 is not a LagrangesMethod or Kanes"),
+        (lambda: ex.sensitivity(BALL, wrt="e", t_end=1).saltation("a"), "There is no event 'a'"),
+        (lambda: ex.sensitivity(ex.models.tent_map()), "For maps use study.orbit_derivatives."),
+        (lambda: ex.models["zzz"], "No model has the word 'zzz'. The groups are "),
+        (lambda: ex.course.exercise("7"), "Available: 1.1, 1.2, 1.3, 2.1, "),
+        (
+            lambda: ex.load(__file__),
+            "is not a saved solution. Give a file that run.save(...) wrote.",
+        ),
+        (lambda: ex.load(None), "None is not a file path. Give text, such as 'run.npz'."),
+    ],
+)
+def test_what_cannot_be_used_is_told_with_what_can(call, words):
+    assert words in said(call)
+
+
+def test_one_coordinate_is_recorded_by_its_number():
+    run = ex.simulate(ex.models.shear_building(3), ex.Newmark(), record=ex.Recorder(q=1), t_end=0.1)
+    assert run.recorded.q == (run.system.coordinates[1],)
+
+
+def test_a_page_is_not_written_where_no_folder_is(tmp_path):
+    panel = ex.panels.explore(BALL)
+    assert "over must be a list, not 3." in said(lambda: panel.twin(over=3))
+    assert said(lambda: panel.twin(over=["zz"])).count(" y,") == 1
+    twin = panel.twin({"e": [0.5]})
+    assert "cannot be written" in said(lambda: twin.save(tmp_path / "none" / "a.html"))

@@ -9,6 +9,7 @@ an event S+ = Xi S- + Pi, whose rows are eq. (35), (38) and (48), with the event
 from __future__ import annotations
 
 import dataclasses
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -251,8 +252,8 @@ class Sensitivity:
             If there is no such event.
         """
         events = self.events
-        if not -len(events) <= k < len(events):
-            raise BadValue(f"There is no event {k}: the run has {len(events)}.")
+        if not isinstance(k, numbers.Integral) or not -len(events) <= k < len(events):
+            raise BadValue(f"There is no event {k!r}: the run has {len(events)}, numbered from 0.")
         return saltation(self.solution, k, self.wrt, self.question.places)
 
 

@@ -319,7 +319,7 @@ def ask(
         located = [f"{k.__name__} accepts {k.takes}" for k in schemes.values() if k.located]
         raise NotApplicable(
             f"No scheme computes sensitivities of '{system.name}', a {system.kind}{more}. "
-            f"{'; '.join(located)}."
+            f"{'; '.join(located)}.{' For maps use study.orbit_derivatives.' * system.discrete}"
         )
     chosen = choose(system, locating(system) if scheme is None else scheme)
     if not (able or chosen.differentiates(system)):

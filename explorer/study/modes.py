@@ -17,7 +17,7 @@ from explorer.compiled import Compiled, compile_system, short
 from explorer.compiled.checks import check_mass
 from explorer.errors import BadValue, NotApplicable
 from explorer.parameters import whole
-from explorer.quantities import quantity
+from explorer.quantities import many, quantity
 from explorer.study import study
 from explorer.systems import (
     LagrangianSystem,
@@ -172,8 +172,9 @@ def modes(
             f"'{system.name}' has {n} modes; ask for some of the lowest, such as modes(system, 10)."
         )
     if count is not None and count > (most := n - bare):
-        many = f"{most} mode{'s' * (most != 1)}"
-        raise BadValue(f"count = {count}, but '{system.name}' has {many} of finite frequency.")
+        raise BadValue(
+            f"count = {count}, but '{system.name}' has {many(most, 'mode')} of finite frequency."
+        )
     asymmetry, size = abs(K - K.T).max(), abs(K).max()
     if asymmetry > 1e-9 * size:
         raise BadValue(

@@ -59,8 +59,11 @@ class LagrangianSystem(System):
     ) -> None:
         super().__init__(name, text)
         n = len(coordinates)
-        if not n or len(set(coordinates)) != n:
-            raise BadModel(f"'{name}' needs at least one coordinate, each with its own name.")
+        if not n:
+            raise BadModel(f"'{name}' needs at least one coordinate.")
+        if len(set(coordinates)) != n:
+            twice = next(c for c in coordinates if [*coordinates].count(c) > 1)
+            raise BadModel(f"Two coordinates of '{name}' are called {twice!r}.")
         for coordinate in coordinates:
             check_name(coordinate, "a coordinate")
         self.coordinates = tuple(coordinates)

@@ -191,7 +191,7 @@ def event_table(
         Times are in `system.time_unit`; "time" says how they are shown: by what they are
         multiplied for the unit in the head, and with how many decimals.
     """
-    needs(solution, Solution, "a run", "views.event_table(explorer.simulate(system))")
+    needs(solution, Solution, "a run", "views.event_table(ex.simulate(system))")
     every = list(solution.events)
     system = solution.system
     time = shown_time(float(solution.t[-1]), system.time_unit)
