@@ -87,9 +87,12 @@ def check_arguments(
                 raise BadArgument(f"{what} takes no arguments, but {name!r} is given.{more}")
             raise BadArgument(f"{what} has no argument {name!r}.{suggest(name, known)}{more}")
     if most is not None and count > most:
+        but = f"but {count} {'is' if count == 1 else 'are'} given"
+        if not known:
+            raise BadArgument(f"{what} takes no arguments, {but}.{more}")
         raise BadArgument(
-            f"{what} takes {most or 'no'} positional argument{'s' * (most != 1)}, but {count} are "
-            f"given. Available by name: {', '.join(known) or 'none'}."
+            f"{what} takes {most or 'no'} positional argument{'s' * (most != 1)}, {but}. "
+            f"Available by name: {', '.join(known)}."
         )
     given = {*first[:count], *names}
     if missing := [name for name in needed if name not in given]:
