@@ -119,7 +119,7 @@ def test_steps_are_halved_from_eight_of_the_model_on():
 def test_a_question_without_an_answer(system, arguments, said):
     with pytest.raises(ex.ExplorerError, match=said):
         work_precision(models[system](), **arguments)
-    with pytest.raises(ex.BadValue, match="'ball' is a name"):
+    with pytest.raises(ex.BadValue, match="There is no model 'ball'"):
         work_precision("ball")
 
 

@@ -14,10 +14,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from explorer.arguments import items
 from explorer.dispatch.choose import choose
 from explorer.dispatch.simulate import schemes_for, simulate
 from explorer.errors import BadValue, ExplorerError, LessonWarning
-from explorer.parameters import knobs_of, number
+from explorer.parameters import knobs_of, number, whole
 from explorer.quantities import quantity
 from explorer.reformulations import smoothing
 from explorer.results.solution import Solution
@@ -124,9 +125,12 @@ def order_diagram(
     named = (
         schemes
         if isinstance(schemes, Mapping)
-        else {repr(chosen): chosen for chosen in (choose(system, one) for one in schemes)}
+        else {
+            repr(chosen): chosen
+            for chosen in (choose(system, one) for one in items(schemes, "schemes"))
+        }
     )
-    again = max(int(number(repeats, "repeats")), 1)
+    again = whole(repeats, "repeats")
     refused: list[str] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LessonWarning)  # its lesson is what this study shows
