@@ -158,7 +158,7 @@ def modes(
             "system in minimal coordinates."
         )
     if count is not None:
-        count = whole(count, "count of modes")
+        count = whole(count, "count")
     compiled, values = compile_system(system), system.rho({**(rho or {}), **parameters})
     inp, n = compiled.input(values), system.n
     if not isinstance(system, LinearMechanicalSystem):
