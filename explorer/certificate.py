@@ -78,7 +78,7 @@ class Certificate:
     >>> import explorer as ex
     >>> deep = ex.Check("penetration", 0.3, 0.05, "m", words="A contact is 0.3 m deep.")
     >>> ex.Certificate((deep,))
-    Certificate(1 of 1 checks does not hold)
+    Certificate(1 of 1 checks fails)
       ! penetration 0.3 m (allowed 0.05 m): A contact is 0.3 m deep.
     """
 
@@ -112,7 +112,7 @@ class Certificate:
             return "nothing to check"
         if not broken:
             return f"{count} check{'s' * (count != 1)} hold{'s' * (count == 1)}"
-        return f"{broken} of {count} checks {'does' if broken == 1 else 'do'} not hold"
+        return f"{broken} of {count} checks fail{'s' * (broken == 1)}"
 
     def __iter__(self) -> Iterator[Check]:
         return iter(self.checks)

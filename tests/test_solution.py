@@ -637,9 +637,9 @@ def test_what_a_scheme_records_is_saved_whatever_its_name(tmp_path):
 @pytest.mark.parametrize("path", [5, None, 1.5])
 def test_a_file_has_a_path(path):
     run = ex.simulate(ex.models.bouncing_ball())
-    with pytest.raises(ex.BadValue, match="is no path of a file"):
+    with pytest.raises(ex.BadValue, match="is not a file path"):
         run.save(path)
-    with pytest.raises(ex.BadValue, match="is no path of a file"):
+    with pytest.raises(ex.BadValue, match="is not a file path"):
         ex.load(path)
 
 

@@ -16,11 +16,11 @@ from explorer.arguments import a, checked, items, mapping
 from explorer.control.compiled_task import pipeline
 from explorer.control.finite import check_finite
 from explorer.control.guess import guessed_modes, point
-from explorer.control.options import MOST_STAGES, whole
+from explorer.control.options import MOST_STAGES
 from explorer.control.plan import Plan, finished
 from explorer.control.problem import OptimalControlProblem
 from explorer.errors import BadValue
-from explorer.parameters import number
+from explorer.parameters import number, whole
 from explorer.progress import Progress
 from explorer.transcription.halt import watched
 from explorer.transcription.outcome import SOLVED, Outcome, Settings
@@ -104,10 +104,9 @@ def optimize(
     """
     a(task, OptimalControlProblem, "a problem", "optimize(ex.OptimalControlProblem(system, ...))")
     limit = None if seconds is None else number(seconds, "seconds", "s", positive=True)
-    whole(starts, "starts")
-    whole(seed, "seed", 0)
-    whole(max_iter, "max_iter")
-    whole(max_neighbours, "max_neighbours", 0)
+    starts, seed = whole(starts, "starts"), whole(seed, "seed", 0)
+    max_iter = whole(max_iter, "max_iter")
+    max_neighbours = whole(max_neighbours, "max_neighbours", 0)
     asked = {**mapping(rho, "rho", '{"m": 1.0}'), **parameters}
     _known(task, asked)
     start, values = task.start(x0, asked)

@@ -17,13 +17,12 @@ from explorer.control.disturbance import Disturbance
 from explorer.control.feedback import Feedback, Weights, feedback
 from explorer.control.follow import Controller, follow
 from explorer.control.guess import point
-from explorer.control.options import whole
 from explorer.control.plant import Plant
 from explorer.control.problem import OptimalControlProblem
 from explorer.control.saved import code, read, restored, save, spec_of
 from explorer.control.solved import Part, Solved
 from explorer.errors import BadValue, suggest
-from explorer.parameters import number
+from explorer.parameters import number, whole
 from explorer.quantities import quantity
 from explorer.systems import HybridSystem
 from explorer.transcription.halt import watched
@@ -125,7 +124,7 @@ class Plan(Solved):
             As for `optimize`; an interval or an end constraint that this plan does not have.
         """
         asked = {**mapping(rho, "rho", '{"m": 1.0}'), **parameters}
-        whole(max_neighbours, "max_neighbours", 0)
+        max_neighbours = whole(max_neighbours, "max_neighbours", 0)
         if end is not None or asked.keys() & self.task.ranges.keys():
             task, pipeline = self.task, self.pipeline
             if end is not None:

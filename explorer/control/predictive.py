@@ -15,9 +15,9 @@ import numpy as np
 from explorer.arguments import Checked
 from explorer.control.course import Decision
 from explorer.control.feedback import Feedback, feedback
-from explorer.control.options import whole
 from explorer.control.solved import Solved
 from explorer.errors import BadValue, ExplorerError, NotApplicable, suggest
+from explorer.parameters import whole
 from explorer.transcription.outcome import SOLVED
 
 __all__ = ["PredictiveControl"]
@@ -56,7 +56,8 @@ class PredictiveControl(metaclass=Checked):
             raise BadValue(
                 f"horizon = {self.horizon!r} is unknown.{suggest(self.horizon, HORIZONS)}"
             )
-        whole(self.max_neighbours, "max_neighbours", 0)
+        many = whole(self.max_neighbours, "max_neighbours", 0)
+        object.__setattr__(self, "max_neighbours", many)
 
     @property
     def recedes(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from explorer.arguments import a
 from explorer.dispatch.simulate import simulate
 from explorer.recorder import Recorder
 from explorer.results.solution import Solution
@@ -36,6 +37,7 @@ def rerun(solution: Solution, **changes: object) -> Solution:
     >>> ex.rerun(run, e=0.7, t_end=1.0).rho["e"]
     0.7
     """
+    a(solution, Solution, "a run", "rerun(ex.simulate(system))")
     spec, system = solution.spec, undriven(solution.system)
     rho = {k: x for k, x in solution.rho.items() if k in system.parameters}
     if solution.system.drive is not None:

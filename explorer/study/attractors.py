@@ -18,7 +18,8 @@ from explorer.status import ESCAPED
 from explorer.study import study
 from explorer.study.asked import Chosen
 from explorer.study.over import Over, states_of
-from explorer.study.search_attractors import Attractor, Recurrence, Search, Settings, seed_of
+from explorer.study.recurrence import Recurrence
+from explorer.study.search_attractors import Attractor, Search, Settings, seed_of
 from explorer.study.section import Section
 from explorer.study.starts import Starts
 from explorer.study.sweep import usual

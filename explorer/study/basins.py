@@ -16,15 +16,16 @@ import numpy as np
 
 from explorer.dispatch.choose import choose, numbers_of
 from explorer.errors import BadValue
+from explorer.parameters import whole
 from explorer.study import study
 from explorer.study.asked import Chosen
 from explorer.study.basin_map import Basins
 from explorer.study.over import Over
-from explorer.study.parts import Runs, Stop, run_parts, workers_of
-from explorer.study.recurrence import nearest
+from explorer.study.parts import Runs, Stop, check_stop, run_parts, workers_of
+from explorer.study.recurrence import Recurrence, nearest
 from explorer.study.refine import refined
 from explorer.study.resolve import Resolve
-from explorer.study.search_attractors import Attractor, Recurrence, Search, Settings, seed_of
+from explorer.study.search_attractors import Attractor, Search, Settings, seed_of
 from explorer.study.section import Section
 from explorer.study.starts import Starts
 from explorer.study.sweep import check_executor, check_size, usual
@@ -103,12 +104,12 @@ def basins(
     """
     check_system(system)
     check_executor(executor)
+    check_stop(stop)
     begin = time.perf_counter()
     chosen = choose(system, usual(system) if scheme is None else scheme)
     values = tuple(numbers_of(system, chosen, {**(rho or {}), **parameters}))
     starts = Starts.of(system, over, samples, seed_of(recurrence))
-    if isinstance(refine, bool) or refine != int(refine) or refine < 0:
-        raise BadValue(f"refine = {refine!r} must be a whole number from 0.")
+    refine = whole(refine, "refine", 0)
     if refine and (samples is not None or any(len(a.names) > 1 for a in starts.axes)):
         raise BadValue("refine halves the cells of a grid: random samples and rows have none.")
     settings = Settings.of(system, chosen, section, periods, t_end, recurrence)

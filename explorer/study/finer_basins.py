@@ -25,9 +25,10 @@ from explorer.study.over import Axes, Axis, states_of
 from explorer.study.parts import Stop
 from explorer.study.periods_over import PeriodsOver
 from explorer.study.question import Question
+from explorer.study.recurrence import Recurrence
 from explorer.study.refine import UNKNOWN, Grid
 from explorer.study.resolve import Resolve
-from explorer.study.search_attractors import Attractor, Recurrence, Search, Settings, seed_of
+from explorer.study.search_attractors import Attractor, Search, Settings, seed_of
 from explorer.study.section import Section
 from explorer.study.starts import Starts, moving
 from explorer.study.sweep import usual
@@ -136,7 +137,7 @@ class FinerBasins:
         chosen = choose(system, usual(system) if scheme is None else scheme)
         self.rho = tuple(numbers_of(system, chosen, {**(rho or {}), **parameters}))
         if any(isinstance(n, bool) or n != int(n) or n < 2 for n in shape) or len(shape) != 2:
-            raise BadValue(f"shape = {shape!r} must be two whole numbers from 2.")
+            raise BadValue(f"shape = {shape!r} must be two whole numbers of at least 2.")
         self.starts, self.parameters = _starts(system, over, shape, start)
         self.shape = tuple(len(axis.values) for axis in self.starts.axes)
         seed_of(recurrence)

@@ -19,9 +19,9 @@ import numpy as np
 from explorer.compiled.maps import compile_map
 from explorer.dispatch.choose import choose, numbers_of
 from explorer.errors import BadValue, ModelWarning, suggest
+from explorer.parameters import whole
 from explorer.study import study
 from explorer.study.asked import Chosen
-from explorer.study.exponents import whole
 from explorer.study.forcing import check_period
 from explorer.study.over import Axes, Axis, Over
 from explorer.study.parts import Stop, blank, cores, run_chain, run_parts
@@ -167,10 +167,7 @@ def orbit_diagram(
     check_system(system)
     section = _section(system, section)
     if continuation not in _WAYS:
-        raise BadValue(
-            f"continuation = {continuation!r} must be one of {', '.join(_WAYS)}."
-            f"{suggest(continuation, _WAYS)}"
-        )
+        raise BadValue(f"continuation = {continuation!r} must be one of {', '.join(_WAYS)}.")
     points = whole(points, "points", 1)
     if section.period is not None:
         transient = whole(transient, "transient", 0)

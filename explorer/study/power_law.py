@@ -64,7 +64,8 @@ def power_law(x: ArrayLike, y: ArrayLike) -> PowerLaw:
         raise BadValue(f"A power law needs numbers, not {x!r} and {y!r}.") from None
     if x.ndim != 1 or x.shape != y.shape or len(x) < 3:
         raise BadValue(
-            f"A power law needs three points or more, x and y alike; not {x.shape}, {y.shape}."
+            "A power law needs at least three points, and as many x as y; "
+            f"{x.size} and {y.size} were given."
         )
     if not ((x > 0) & (y > 0) & np.isfinite(x * y)).all():
         raise BadValue("A power law needs positive, finite numbers.")

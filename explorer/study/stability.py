@@ -186,8 +186,8 @@ def checked(scheme: object, xi: object) -> tuple[Newmark | GeneralizedAlpha, flo
     if not isinstance(scheme, Family):
         name = getattr(scheme, "__name__", None) or repr(scheme)
         raise NotApplicable(
-            f"{name} is not of the Newmark family: its stability is studied for Newmark and "
-            "GeneralizedAlpha, or a name such as 'average acceleration'."
+            f"{name} is not of the Newmark family. Give a Newmark or GeneralizedAlpha scheme, or a "
+            "name such as 'average acceleration'."
         )
     smooth = _smooth(scheme)
     largest = max(dataclasses.astuple(scheme.coefficients), key=abs)

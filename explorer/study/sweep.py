@@ -8,8 +8,9 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import TypeAlias
 
+from explorer.arguments import items
 from explorer.dispatch.choose import choose, numbers_of
-from explorer.errors import BadValue, suggest
+from explorer.errors import BadValue
 from explorer.recorder import MOST_BYTES
 from explorer.schemes import Scheme
 from explorer.schemes.event_driven import EventDriven
@@ -142,14 +143,11 @@ def usual(system: System) -> type[Scheme] | None:
 
 def _observed(observe: Observe) -> tuple[Section | None, bool]:
     """Return the section, and whether extrema are wanted."""
-    several = [observe] if isinstance(observe, str | Section) else list(observe)
+    several = items(observe, "observe", str, Section)
     sections = [one for one in several if isinstance(one, Section)]
     for word in several:
         if not isinstance(word, Section) and word not in _WORDS:
-            raise BadValue(
-                f"observe takes 'end', 'events', 'extrema' or a Section, not {word!r}."
-                f"{suggest(word, _WORDS)}"
-            )
+            raise BadValue(f"observe takes 'end', 'events', 'extrema' or a Section, not {word!r}.")
     if len(sections) > 1:
         raise BadValue("observe takes one Section; sweep again for another.")
     return sections[0] if sections else None, "extrema" in several

@@ -14,7 +14,7 @@ from typing import Self, TypeAlias
 
 import sympy as sp
 
-from explorer.arguments import entries, items, mapping
+from explorer.arguments import checked, entries, items, mapping
 from explorer.errors import BadModel, suggest
 from explorer.parameters import Param
 from explorer.systems import display
@@ -258,6 +258,7 @@ class HybridSystem(StateSpaceSystem):
         several = mode if isinstance(mode, (list, tuple)) else [mode]
         return [self._mode(m, f"guard {label!r}") for m in several]
 
+    @checked
     def start(
         self,
         x: FormulaVector | None = None,

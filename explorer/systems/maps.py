@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from explorer.arguments import entries, items, mapping
+from explorer.arguments import checked, entries, items, mapping
 from explorer.errors import BadModel, BadValue, suggest
 from explorer.parameters import Param, number
 from explorer.systems import display
@@ -303,6 +303,7 @@ class MapSystem(StateSpaceSystem):
             "iterates. Use a parameter, or a state that counts them."
         )
 
+    @checked
     def start(  # type: ignore[override]
         self, x: FormulaVector | None = None, *, t_end: float | None = None
     ) -> None:

@@ -279,6 +279,8 @@ class MechanicalSystem(LagrangianSystem):
         BadModel
             If the equations are not formed, are constrained, or use other speeds.
         """
+        if not hasattr(type(method), "forcing"):  # the property itself may fail
+            raise BadModel(f"{method!r} is not a LagrangesMethod or KanesMethod.")
         try:
             M, F, q = method.mass_matrix, method.forcing, list(method.q)
         except (AttributeError, ValueError):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import sympy as sp
+
 from explorer.arguments import Checked
+from explorer.errors import BadValue
 from explorer.types import Formula
 
 __all__ = ["BilinearSpring"]
@@ -44,3 +47,18 @@ class BilinearSpring(metaclass=Checked):
     f_y: Formula
     b: Formula = 0
     name: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers out of range; what depends on parameters is not known yet.
+
+        Raises
+        ------
+        BadValue
+        """
+        for name, value in (("k", self.k), ("f_y", self.f_y), ("b", self.b)):
+            if not isinstance(value, int | float | sp.Number):
+                continue
+            if name != "b" and not value > 0:
+                raise BadValue(f"{name} = {value} of a BilinearSpring must be greater than zero.")
+            if name == "b" and not 0 <= value < 1:
+                raise BadValue(f"b = {value} of a BilinearSpring must lie in [0, 1).")

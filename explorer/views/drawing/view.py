@@ -7,12 +7,14 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Protocol, cast, get_args, get_type_hints, overload
 
+from explorer.arguments import check_arguments
 from explorer.control.plan import Plan
 from explorer.derivatives import Sensitivity
 from explorer.errors import BadValue, NotApplicable, suggest
 from explorer.recorder import Recorded
 from explorer.registry import Registry
 from explorer.results.solution import Solution
+from explorer.study import studies
 from explorer.study.orbits import Orbits
 from explorer.systems import System
 from explorer.views.drawing.parts import PARTS
@@ -95,6 +97,7 @@ def _offered(function: Draw, of: tuple[str, ...], recorded: str) -> View:
 
     @functools.wraps(function)
     def picture(*args: object, **kwargs: object) -> Picture:
+        check_arguments(function, f"views.{function.__name__}", len(args), kwargs)
         if args and isinstance(args[0], Solution) and not offered.draws(args[0]):
             raise NotApplicable(_lacking(offered, args[0]))
         return function(*args, **kwargs)
@@ -160,10 +163,25 @@ def _check(view: View, args: Sequence[object]) -> None:
             hint = f": give its system, views.{name}(run.system)."
         elif isinstance(given, (list, tuple)):
             hint = ": draw them one by one."
-        studies = [f"study.{k.__module__.rpartition('.')[2]}" for k in kinds]
-        studies = [_MAKERS.get(k, by) for k, by in zip(kinds, studies, strict=True)]
-        accepted = "a system" if System in kinds else f"what {' or '.join(studies)} returns"
-        raise BadValue(f"views.{name} draws {accepted}, not a {type(given).__name__}{hint}")
+        accepted = f"what {' or '.join(map(_maker, kinds))} returns"
+        accepted = "a system" if System in kinds else accepted
+        raise BadValue(f"views.{name} draws {accepted}, not {_called(given)}{hint}")
+
+
+def _maker(kind: type) -> str:
+    """Return what a user calls for a result of this kind."""
+    made = (n for n, f in studies.items() if f.__annotations__.get("return") == kind.__name__)
+    return _MAKERS.get(kind) or f"study.{next(made, kind.__name__)}"
+
+
+def _called(given: object) -> str:
+    """Return a value as it is typed, or what kind of thing it is."""
+    if given is None or isinstance(given, int | float | str):
+        return repr(given)
+    if isinstance(given, type):
+        return f"the class {given.__name__}"
+    kind = type(given).__name__
+    return f"{'an' if kind[0] in 'AEIOaeio' else 'a'} {kind}"
 
 
 def _check_recorded(view: View, recorded: Recorded) -> None:
