@@ -27,7 +27,7 @@ SOFTEST, HARDEST = 30.0, 1e-11  # proximal terms beside D
 WEDGED = 1e-5  # softness: a contact that gives way no less than before, hardened to this, wedges
 
 
-@kernel(inner=True)
+@kernel(inner=True, wide=True)
 def newton(cones: Cones, soft: float) -> bool:
     """P += one step of Newton's method.
 

@@ -130,7 +130,7 @@ def descend(cones: Cones, L: float) -> float:
     return uphill
 
 
-@kernel(inner=True)
+@kernel(inner=True, wide=True)
 def curvature(cones: Cones) -> tuple[float, float]:
     """Set vec.DP = D P; return (P - Y)' D (P - Y) and (P - Y)' size (P - Y)."""
     B, rows, m, vec = cones.B, cones.rows, cones.m, cones.vec
@@ -218,7 +218,7 @@ def projected_gradient(cones: Cones, tol: float, max_iter: int) -> int:
     return LCP_ITERATIONS
 
 
-@kernel(inner=True)
+@kernel(inner=True, wide=True)
 def load(contacts: Contacts, cones: Cones, size: float) -> None:
     """Take q and P to three entries a contact; what is no number when squared becomes zero."""
     B, rows, m, vec = cones.B, cones.rows, cones.m, cones.vec

@@ -14,7 +14,7 @@ from explorer.kernels.structures import Vector
 __all__ = ["gather", "moved", "residual"]
 
 
-@kernel(inner=True)
+@kernel(inner=True, wide=True)
 def gather(contacts: Contacts, cones: Cones) -> None:
     """Lay out the blocks of D of the active contacts."""
     D, act, m, place = contacts.D, contacts.act, contacts.m, contacts.place
@@ -62,7 +62,7 @@ def moved(B: Vector, rows: ConeRows, x: Vector, k: int) -> tuple[float, float, f
     return u_n, u_1, u_2
 
 
-@kernel(inner=True)
+@kernel(inner=True, wide=True)
 def residual(cones: Cones, soft: float) -> float:
     """Return the largest natural residual of a contact, in the unit of q; vec.DP = D P.
 
