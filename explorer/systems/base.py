@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 import sympy as sp
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["System", "check_system"]
 
+T = TypeVar("T")
 _DECLARED = "__annotations__"  # of a class that says its attributes without a value
 
 
@@ -45,9 +46,9 @@ def _symbols(names: tuple[str, ...]) -> dict[str, sp.Symbol]:
 class Made(Checked):
     """Metaclass of systems: after construction, only existing attributes can be set."""
 
-    def __call__(self, *args: object, **kwargs: object) -> object:
+    def __call__(self: type[T], *args: object, **kwargs: object) -> T:
         """Return an instance."""
-        system = super().__call__(*args, **kwargs)
+        system = Checked.__call__(self, *args, **kwargs)
         object.__setattr__(system, "_made", True)
         return system
 
