@@ -1,6 +1,6 @@
 """What a user writes, for a type checker alone: each line with `wrong` behind it is an error."""
 
-from typing import assert_type
+from typing import assert_type, reveal_type
 
 import explorer as ex
 from explorer.optimise import Fit, Minimum
