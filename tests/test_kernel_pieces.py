@@ -10,11 +10,10 @@ from loops import for_each
 from plain import plain, put, space
 
 from explorer.codes import NEWTON_CAP, NO_ACTIVE_SET, NOT_FINITE, SUCCESS
+from explorer.kernels import members as numbers
 
 entering, marching = plain("fesd.enter"), plain("fesd.march")
 fixed, sets = plain("fesd.fixed_step_rk"), plain("fesd.active_set")
-from explorer.kernels import members as numbers
-
 newton, multiaffine = plain("friction.graph_newton"), plain("sliding.multiaffine")
 modes, members = plain("sliding.mode_functions"), plain("time_stepping.ensemble")
 walking, smooth = plain("event_driven.adjoint"), plain("time_stepping.nonsmooth_alpha")
