@@ -24,8 +24,8 @@ from explorer.derivatives import Sensitivity as Sensitivity
 from explorer.derivatives import Trust as Trust
 from explorer.derivatives.methods import sensitivity as sensitivity
 from explorer.dispatch.load import load as load
+from explorer.dispatch.rerun import rerun as rerun
 from explorer.dispatch.simulate import applicability as applicability
-from explorer.dispatch.simulate import rerun as rerun
 from explorer.dispatch.simulate import schemes_for as schemes_for
 from explorer.dispatch.simulate import simulate as simulate
 from explorer.errors import BadModel as BadModel

@@ -90,6 +90,7 @@ _NAMES = (  # module before, module now, names that are not where their module h
     ("schemes.base", "recorder", "MOST_BYTES PER_STEP"),
     ("schemes.base", "status", "stopped>Status.stopped"),
     ("sensitivity.doubts", "derivatives.judge", "forget judged"),
+    ("simulation", "dispatch.rerun", "rerun"),
     ("systems.expressions", "systems.arrays", "by_name matrix real vector"),
     ("systems.lagrangian", "systems.springs", "BilinearSpring"),
     ("trajectory", "results.event", "KINDS Jump"),

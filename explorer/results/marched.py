@@ -18,7 +18,10 @@ class Marched(Run):
     """Methods of a run that marched to its events; each says so of any other run."""
 
     def state(self, t: float, side: str = "right") -> np.ndarray:
-        """Return x at one time; at an event its left or right limit."""
+        """Return the state x (n_x,) at a time in s; at an event its limit on `side`.
+
+        `side` is "left", before the event, or "right", after it.
+        """
         self._march("state")
         return located.state(self, t, side)
 

@@ -89,9 +89,13 @@ class Solution(Marched, Energies):
     recorded : the part of the run that a `Recorder` kept; None: all of it
     warned : tuple of str, the warnings; `cautions` holds these and the checks that do not hold
 
-    Schemes of the Newmark family add a (n_t, n) accelerations, error (n_t,) local error in m,
-    imbalance (n_t,) residual in the equations of motion, parts (n_t,) of a step. Located runs add
-    rates (n_t, n_x) x', z (n_t,) running cost, S (n_t, n_x + 1, p) sensitivities of (x, z).
+    Schemes of the Newmark family add `a` (n_t, n) accelerations, `error` (n_t,) local error in m,
+    `imbalance` (n_t,) residual in the equations of motion, `parts` (n_t,) of a step. Located runs
+    add `rates` (n_t, n_x) x', `z` (n_t,) running cost, `S` (n_t, n_x + 1, p) sensitivities.
+
+    >>> import explorer as ex
+    >>> ex.simulate(ex.models.bouncing_ball(), ex.MoreauJean(h=5e-3), t_end=1).q.shape
+    (201, 1)
     """
 
     if TYPE_CHECKING:

@@ -41,13 +41,13 @@ from explorer.study.oscillator import oscillation as oscillation
 from explorer.study.oscillator import oscillator as oscillator
 from explorer.study.power_law import PowerLaw as PowerLaw
 from explorer.study.power_law import power_law as power_law
+from explorer.study.recurrence import Recurrence as Recurrence
 from explorer.study.return_map import Return as Return
 from explorer.study.return_map import ReturnMap as ReturnMap
 from explorer.study.scheme_comparison import ComparedRun as ComparedRun
 from explorer.study.scheme_comparison import SchemeComparison as SchemeComparison
 from explorer.study.scheme_comparison import compare_schemes as compare_schemes
 from explorer.study.search_attractors import Attractor as Attractor
-from explorer.study.search_attractors import Recurrence as Recurrence
 from explorer.study.section import Section as Section
 from explorer.study.sharpening import Sharpening as Sharpening
 from explorer.study.stability import Stability as Stability

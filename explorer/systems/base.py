@@ -6,12 +6,13 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 import sympy as sp
 
-from explorer.arguments import Checked, a, entries, items, mapping
+from explorer.arguments import Checked, T, a, entries, items, mapping
 from explorer.errors import BadAttribute, BadModel, BadValue, suggest
 from explorer.parameters import InputParam, Param, number
 from explorer.systems.card import card
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["System", "check_system"]
 
-T = TypeVar("T")
 _DECLARED = "__annotations__"  # of a class that says its attributes without a value
 
 
@@ -379,10 +379,17 @@ def check_system(system: object) -> None:
     if isinstance(system, System):
         return
     if isinstance(system, str):
-        model = system if system.isidentifier() else "bouncing_ball"
+        models = [path.stem for path in Path(__file__).parents[1].glob("models/[a-z]*.py")]
+        if system in models:
+            raise BadValue(
+                f"{system!r} is a name, not a system. Call the model: explorer.models.{system}(). "
+                "Only panels, such as explorer.explore, accept a name."
+            )
+        near = suggest(system, models).partition(" Available")[0]
+        model = near.split("'")[1] if near else "bouncing_ball"
         raise BadValue(
-            f"{system!r} is a name, not a system. Call the model: explorer.models.{model}(). Only "
-            "panels, such as explorer.explore, accept a name."
+            f"There is no model {system!r}.{near} What is needed is a system, such as "
+            f"explorer.models.{model}()."
         )
     called = getattr(system, "__name__", "")
     if callable(system) and called.isidentifier() and not isinstance(system, type):
