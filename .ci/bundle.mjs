@@ -10,7 +10,9 @@ const SOURCES = "explorer/panels/front";
 
 // Of all sources in the order of their names: by it a test without Node tells an old bundle.
 const digest = createHash("sha256");
-for (const name of readdirSync(SOURCES).filter((one) => /\.js(on)?$/.test(one)).sort()) {
+for (const name of readdirSync(SOURCES)
+  .filter((one) => /\.js(on)?$/.test(one))
+  .sort()) {
   digest.update(readFileSync(`${SOURCES}/${name}`));
 }
 const banner = `// Made by "npm run build" from sources of sha256 ${digest.digest("hex")}`;

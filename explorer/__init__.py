@@ -42,7 +42,7 @@ from typing import Any
 
 from explorer.moved import RETIRED, Moved
 
-__version__ = metadata.version("nonsmooth-explorer")
+__version__: str = metadata.version("nonsmooth-explorer")
 
 
 def _panels() -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from explorer.types import Plain
 __all__ = [
     "Checked",
     "Named",
+    "T",
     "a",
     "check_arguments",
     "checked",
@@ -111,10 +112,11 @@ class Checked(type):
         given = list(own.parameters.values())[1:]
         return own.replace(parameters=given, return_annotation=inspect.Signature.empty)
 
-    def __call__(cls, *args: object, **kwargs: object) -> object:
+    def __call__(cls: type[T], *args: object, **kwargs: object) -> T:
         """Return an instance."""
         check_arguments(cls, cls.__name__, len(args), kwargs)
-        return super().__call__(*args, **kwargs)
+        made: T = type.__call__(cls, *args, **kwargs)
+        return made
 
 
 class Named(Checked):
@@ -133,7 +135,7 @@ class Named(Checked):
         rest = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters.values()]
         return inspect.Signature([*first, *rest])
 
-    def __call__(cls, *args: object, **kwargs: object) -> object:
+    def __call__(cls: type[T], *args: object, **kwargs: object) -> T:
         """Return an instance.
 
         Raises
@@ -141,16 +143,17 @@ class Named(Checked):
         BadArgument
             More than one argument without a name.
         """
-        if len(args) > 1 or (args and cls.leading not in inspect.signature(cls).parameters):
-            known = [name for name in inspect.signature(cls).parameters if name != cls.leading]
+        leading, names = cast(Named, cls).leading, inspect.signature(cls).parameters
+        if len(args) > 1 or (args and leading not in names):
+            known = [name for name in names if name != leading]
             raise BadArgument(
-                f"{cls.__name__} takes only {cls.leading} as a positional argument: write "
-                f"{cls.__name__}({cls.leading}=..., {known[0]}=...). Available by name: "
-                f"{', '.join((cls.leading, *known))}."
+                f"{cls.__name__} takes only {leading} as a positional argument: write "
+                f"{cls.__name__}({leading}=..., {known[0]}=...). Available by name: "
+                f"{', '.join((leading, *known))}."
             )
-        if args and cls.leading in kwargs:
-            raise BadArgument(f"{cls.__name__} is given {cls.leading} twice.")
-        return super().__call__(**dict(zip((cls.leading,), args, strict=False)), **kwargs)
+        if args and leading in kwargs:
+            raise BadArgument(f"{cls.__name__} is given {leading} twice.")
+        return Checked.__call__(cls, **dict(zip((leading,), args, strict=False)), **kwargs)
 
 
 def checked(function: Callable[P, R], more: str = "") -> Callable[P, R]:

@@ -9,7 +9,16 @@ import math
 import re
 from collections.abc import Iterable
 
-__all__ = ["column", "like_unit", "many", "number", "prefixable", "quantity", "unit"]
+__all__ = [
+    "column",
+    "like_unit",
+    "many",
+    "number",
+    "power_of_ten",
+    "prefixable",
+    "quantity",
+    "unit",
+]
 
 _PREFIXES = {9: "G", 6: "M", 3: "k", -6: "µ", -9: "n", -12: "p"}
 _HEADS = {**_PREFIXES, 0: "", -3: "m"}  # of a column: nobody reads m there as metres
@@ -54,7 +63,12 @@ def number(value: float, digits: int = 6) -> str:
     if "e" in text and _PLAIN[0] <= abs(value) < _PLAIN[1]:
         return f"{float(text):.0f}"
     figures, _, power = text.partition("e")
-    return f"{figures} × 10{str(int(power)).translate(_RAISED)}" if power else figures
+    return f"{figures} × {power_of_ten(int(power))}" if power else figures
+
+
+def power_of_ten(power: int) -> str:
+    """Return a power of ten as it is written, "10⁻³"."""
+    return f"10{str(power).translate(_RAISED)}"
 
 
 def quantity(value: float, measure: str = "", digits: int = 6) -> str:

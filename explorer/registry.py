@@ -13,6 +13,7 @@ from explorer.errors import BadValue, suggest
 __all__ = ["Registry"]
 
 T = TypeVar("T")
+E = TypeVar("E")  # what registers itself: one of T
 
 
 class Registry(Mapping[str, T], Generic[T]):
@@ -33,19 +34,19 @@ class Registry(Mapping[str, T], Generic[T]):
         self._entries: dict[str, T] = {}
 
     @overload
-    def register(self, entry: str, /) -> Callable[[T], T]: ...
+    def register(self, entry: str, /) -> Callable[[E], E]: ...
 
     @overload
-    def register(self, entry: T, /) -> T: ...
+    def register(self, entry: E, /) -> E: ...
 
-    def register(self, entry: T | str, /) -> T | Callable[[T], T]:
+    def register(self, entry: E | str, /) -> E | Callable[[E], E]:
         """Register a class or function under its ``__name__``, or under the string given."""
         if isinstance(entry, str):
             return functools.partial(self._add, entry)
         return self._add(getattr(entry, "__name__", ""), entry)
 
-    def _add(self, name: str, entry: T) -> T:
-        self._entries[name] = entry
+    def _add(self, name: str, entry: E) -> E:
+        self._entries[name] = entry  # type: ignore[assignment]  # E is a T, and told as itself
         return entry
 
     def discover(self) -> None:

@@ -274,12 +274,10 @@ def test_basins_become_finer_in_parts_that_last_as_long_as_they_may(monkeypatch)
             expected.append((level, some))
             t += cost[level] * some
             many = max(4, min(int(some * room / (cost[level] * some)), 4 * many))
-            if t - since > (
-                finer_basins._EARLY if room < finer_basins._EACH else finer_basins._EACH
-            ):
-                since, room = t, finer_basins._EACH
+            if t - since > (finer_basins._EARLY if room < finer_basins.EACH else finer_basins.EACH):
+                since, room = t, finer_basins.EACH
                 pictures.append((level, round(t, 6)))
-        since, room = t, finer_basins._EACH
+        since, room = t, finer_basins.EACH
         pictures.append((level, round(t, 6)))
     assert parts == expected
     assert parts[:3] == [(1, 8), (1, 32), (1, 51)]

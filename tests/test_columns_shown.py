@@ -77,7 +77,7 @@ def test_so_many_columns_are_run_at_once_as_fill_a_part_of_a_picture(monkeypatch
     assert taken == parts
     assert len(seen) == len(judged) == pauses
     gaps = np.diff([0.0, *judged])
-    assert (gaps > columns._EACH).all()
+    assert (gaps > columns.EACH).all()
 
 
 def test_no_more_than_so_many_columns_are_run_at_once(monkeypatch):

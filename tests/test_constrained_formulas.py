@@ -17,12 +17,18 @@ FAILS = 77  # a status
 EQUAL = np.testing.assert_array_equal
 
 
+ANSWERS = {  # of what a step calls, and its options, where a test names no others
+    "mass": True, "regular": True, "gives": False, "offs": {}, "turns": {}, "closed": True,
+    "rounded": False, "most": 9, "contact": SUCCESS,
+}  # fmt: skip
+
+
 class Iterations:
     """A step whose iterations leave norms, by changes; all that they ask for is noted."""
 
-    def __init__(self, monkeypatch, norms, changes, row=1, moves=(), mass=True, regular=True, m=1, gives=False, offs=None, turns=None, closed=True,
-                 rounded=False, most=9, contact=SUCCESS):  # fmt: skip
+    def __init__(self, monkeypatch, norms, changes, row=1, moves=(), m=1, **given):
         self.said, self.count = [], -1
+        found = space(**ANSWERS | given)
 
         def tell(name, result=None):
             def way(*given):
@@ -44,11 +50,11 @@ class Iterations:
 
         def at_round_off(change, size, still):
             self.said.append(("round-off", change, size, still))
-            return rounded
+            return found.rounded
 
-        put(monkeypatch, steps.constrained_step, predict=tell("predict"), renew=renew, renew_rows=lambda *_: ((turns or {}).get(self.count, 0.0), closed),
-            broken=lambda *_: (offs or {}).get(self.count, 0.0), unbalanced=unbalanced, has_mass=tell("mass", mass), factor=tell("factor", regular), respond=tell("respond"),
-            contact_step=tell("contacts", (contact, 0.5)), move=move, at_round_off=at_round_off)  # fmt: skip
+        put(monkeypatch, steps.constrained_step, predict=tell("predict"), renew=renew, renew_rows=lambda *_: (found.turns.get(self.count, 0.0), found.closed),
+            broken=lambda *_: found.offs.get(self.count, 0.0), unbalanced=unbalanced, has_mass=tell("mass", found.mass), factor=tell("factor", found.regular), respond=tell("respond"),
+            contact_step=tell("contacts", (found.contact, 0.5)), move=move, at_round_off=at_round_off)  # fmt: skip
         self.record = space(
             residuals=np.full((4, 2), 9.0),
             iterations=np.zeros(4, int),
@@ -58,7 +64,7 @@ class Iterations:
         levels = space(P=np.array([1.0, 2.0]), gamma=np.array([3.0, 4.0]))
         active = space(rate=np.full(3, 9.0), act=None, P=None, D=None)
         work = space(levels=levels, active=active, state=[space(far=1.0)])
-        problem = space(options=space(gives=gives, newton_max=most, newton_tol=0.1), bundles=None, contacts=space(compliance=None), saddle=None,
+        problem = space(options=space(gives=found.gives, newton_max=found.most, newton_tol=0.1), bundles=None, contacts=space(compliance=None), saddle=None,
                         matrices=space(M=None), sizes=space(constraints=2))  # fmt: skip
         self.status = steps.constrained_step(
             space(problem=problem, record=self.record, work=work),

@@ -12,9 +12,10 @@ from kinds import SYSTEMS
 import explorer as ex
 from explorer.compiled.contact_points import OUTPUTS, contact_points
 from explorer.systems import LagrangianSystem
+from explorer.systems.discs import SLOTS
 from explorer.views.drawing import contact_arrows
 from explorer.views.drawing.contact_arrows import _states, arrows_of
-from explorer.views.drawing.disc_places import _SLOTS, OfDiscs
+from explorer.views.drawing.disc_places import OfDiscs
 from explorer.views.drawing.pictured import shapes_of
 from explorer.views.mechanism import frames
 
@@ -190,7 +191,7 @@ def test_forces_that_stay_are_sent_once_and_all_are_few():
 def test_the_first_disc_is_a_partner_and_no_wall():
     """Normals point from the partner to the disc; a wall has its own."""
     q = np.array([[0.0, 0, 9, 3, 4, 9, -1, 0, 9]])
-    slots = _SLOTS
+    slots = SLOTS
     places = SimpleNamespace(
         solution=SimpleNamespace(q=q, partner=np.array([[0, 1, -1]])), contacts=[slots, 2 * slots, 2 * slots + 1],
         walls=np.array([[0.0, 1.0, 0.5]]), radii=np.array([0.5, 1.0, 2.0]),

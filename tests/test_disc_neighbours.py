@@ -9,6 +9,8 @@ import pytest
 from loops import for_each
 from plain import plain
 
+from explorer.systems.discs import SLOTS as DISC_SLOTS
+
 discs = plain("model.disc_neighbours")
 SLOTS, FREE, HEAD = discs.SLOTS, discs.FREE, discs.HEAD
 discs.contacts_of_discs.__globals__["number"] = lambda word: np.int64(word).view(np.float64)
@@ -219,3 +221,7 @@ def test_discs_are_laid_out_with_room_for_their_cells(n):
     assert np.shares_memory(partners, words)
     assert np.shares_memory(columns, words)
     assert words[discs.CELLS] > n
+
+
+def test_a_system_declares_as_many_slots_as_the_kernel_fills():
+    assert SLOTS == DISC_SLOTS

@@ -48,8 +48,8 @@ def test_a_function_that_turns_has_crossed_zero_before(monkeypatch, turns):
     np.testing.assert_allclose(asked, wanted, rtol=1e-12)
 
 
-def marched(monkeypatch, answers, *, driven=(), jumps=False, retreats=False, rest=0.0, affine=0, sliding=0,
-            furthest=False, ends=(1.0,), wanted=1, split=True, elements=8, switches=9):  # fmt: skip
+def marched(monkeypatch, answers, *, driven=(), retreats=False, rest=0.0, affine=0, sliding=0,
+            furthest=False, ends=(1.0,), wanted=1, switches=9, **asked):  # fmt: skip
     """March by phases that answer with a status; return how it ends, the tally and what was asked."""
     said, left, holds = [], iter(answers), iter([*driven, *[False] * len(ends)])
     now = space(t=0.0, begin=0, count=0, phases=0, due=0, again=0, kind=0, which=-1, other=0,
@@ -58,7 +58,8 @@ def marched(monkeypatch, answers, *, driven=(), jumps=False, retreats=False, res
                     mode=space(active=[space(sliding=sliding)]))  # fmt: skip
     ws, tally = space(march=[now], element=element), [space(reached=9.0, needed=1, intervals=-1)]
     record, phases = space(states=np.zeros((50, 1))), space(t=None, switches=np.zeros(switches))
-    options = space(h=0.5, ends=np.array(ends), jumps=jumps, elements=elements, split=split)
+    usual = {"jumps": False, "elements": 8, "split": True}
+    options = space(h=0.5, ends=np.array(ends), **usual | asked)
 
     def rewind(ws, phases):
         now.due = 1

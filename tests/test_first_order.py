@@ -120,8 +120,9 @@ def box(M, q, low, high):
     raise AssertionError("no lam fits")
 
 
-def linear_steps(M, A, b, B, C, D, e, bounds, x0, h, count, theta=0.5, gamma=1.0, on="r"):
+def linear_steps(system, bounds, x0, h, count, theta=0.5, gamma=1.0, on="r"):
     """March as the summary says for linear dynamics and relations (all functions of t)."""
+    M, A, b, B, C, D, e = system
     x, lam, r, found = np.array(x0, float), 0.0, 0.0, []
     for i in range(count):
         t, t1 = i * h, (i + 1) * h
@@ -196,7 +197,7 @@ def test_linear_systems_are_their_twin(case, theta, gamma, on):
     scheme = ex.EulerMoreau(h=h, theta=theta, gamma=gamma, gamma_on=on)
     sol = ex.simulate(system, scheme, t_end=200 * h)
     twin = linear_steps(
-        np.array(mass), *map(still, (A, b, B, C, D, e)), bounds, [1, -0.5, 0.3], h, 200, theta,
+        (np.array(mass), *map(still, (A, b, B, C, D, e))), bounds, [1, -0.5, 0.3], h, 200, theta,
         gamma, on,
     )  # fmt: skip
     close(np.column_stack([sol.x, sol.lam, sol.y])[1:], twin, 1e-9)
@@ -219,8 +220,8 @@ def test_time_varying_matrices_are_their_twin():
     h = 0.02
     sol = ex.simulate(system, ex.EulerMoreau(h=h, theta=0.6), t_end=100 * h)
     twin = linear_steps(
-        np.eye(3), lambda t: np.array(of_A(t), float), lambda t: at["b"](t).ravel(), at["B"],
-        at["C"], at["D"], lambda t: (at["e"](t) + at["F"](t) @ at["z"](t)).ravel(), bounds,
+        (np.eye(3), lambda t: np.array(of_A(t), float), lambda t: at["b"](t).ravel(), at["B"],
+         at["C"], at["D"], lambda t: (at["e"](t) + at["F"](t) @ at["z"](t)).ravel()), bounds,
         [1, -0.5, 0.3], h, 100, 0.6,
     )  # fmt: skip
     close(np.column_stack([sol.x, sol.lam, sol.y])[1:], twin, 1e-9)

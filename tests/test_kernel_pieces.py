@@ -10,6 +10,7 @@ from loops import for_each
 from plain import plain, put, space
 
 from explorer.codes import NEWTON_CAP, NO_ACTIVE_SET, NOT_FINITE, SUCCESS
+from explorer.kernels import members as numbers
 
 entering, marching = plain("fesd.enter"), plain("fesd.march")
 fixed, sets = plain("fesd.fixed_step_rk"), plain("fesd.active_set")
@@ -376,7 +377,7 @@ def test_what_is_asked_of_a_run_is_read_from_its_rows(monkeypatch, section, extr
         return note
 
     put(monkeypatch, members.read, read_contacts=lambda *given: called.append("contacts") or 3, read_events=read("events"), read_times=read("times"))  # fmt: skip
-    given = space(section=getattr(members, section), extrema=extrema, since=[9.0, 1.0])
+    given = space(section=getattr(numbers, section), extrema=extrema, since=[9.0, 1.0])
     members.read(trace, None, None, given, seen, 1)
     assert called == ["contacts", *{"BY_EVENT": [("events", 3)], "BY_PERIOD": [("times",)]}.get(section, [])]  # fmt: skip
     free = caught == members.FREE

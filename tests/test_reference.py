@@ -111,7 +111,7 @@ def load(t):
 def chain_twin(theta, forecast):
     """Return the motion of the chain, of which both forms are the system."""
     return linear_moreau_jean(
-        CHAIN_M, CHAIN_C, CHAIN_K, load, CHAIN_H, CHAIN_B, CHAIN_E, *CHAIN_START, 2e-3, 0.9991,
+        CHAIN_M, CHAIN_C, CHAIN_K, load, (CHAIN_H, CHAIN_B, CHAIN_E), *CHAIN_START, 2e-3, 0.9991,
         theta, forecast,
     )  # fmt: skip
 
@@ -151,8 +151,8 @@ def test_explicit_scheme_is_its_twin():
     )  # fmt: skip
     sol = ex.simulate(system, ex.MoreauJean(h=1e-3, theta=0), t_end=0.5)
     twin = linear_moreau_jean(
-        CHAIN_M, CHAIN_C, CHAIN_K, lambda t: np.zeros(3), CHAIN_H, CHAIN_B, CHAIN_E, *CHAIN_START,
-        1e-3, 0.5, theta=0.0,
+        CHAIN_M, CHAIN_C, CHAIN_K, lambda t: np.zeros(3), (CHAIN_H, CHAIN_B, CHAIN_E),
+        *CHAIN_START, 1e-3, 0.5, theta=0.0,
     )  # fmt: skip
     assert (twin[3] > 0).any()
     for got, expected in zip((sol.t, sol.q, sol.v, sol.p), twin, strict=True):
@@ -265,7 +265,7 @@ def test_unequal_restitutions_in_one_impact_are_the_twin():
     )
     sol = ex.simulate(system, ex.MoreauJean(h=1e-2), t_end=3)
     twin = linear_moreau_jean(
-        M, 0 * M, 0 * M, lambda t: -np.ones(2), H, np.zeros(2), e, np.full(2, 0.5), -np.ones(2),
+        M, 0 * M, 0 * M, lambda t: -np.ones(2), (H, np.zeros(2), e), np.full(2, 0.5), -np.ones(2),
         1e-2, 3.0,
     )  # fmt: skip
     assert (twin[3] > 0).all(axis=1).any()

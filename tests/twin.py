@@ -174,9 +174,7 @@ def linear_moreau_jean(
     C: np.ndarray,
     K: np.ndarray,
     f: Callable[[float], np.ndarray],
-    H: np.ndarray,
-    b: np.ndarray,
-    e: np.ndarray,
+    contacts: tuple[np.ndarray, np.ndarray, np.ndarray],
     q0: np.ndarray,
     v0: np.ndarray,
     h: float,
@@ -184,7 +182,11 @@ def linear_moreau_jean(
     theta: float = 0.5,
     forecast: float = 0.5,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return t, q, v, p of the linear recursion, one linear solve a step."""
+    """Return t, q, v, p of the linear recursion, one linear solve a step.
+
+    `contacts` : H, b, e, of gaps H q + b and impacts H v+ = -e H v-
+    """
+    H, b, e = contacts
     t, q, v, p = [0.0], [np.array(q0, float)], [np.array(v0, float)], [np.zeros(len(b))]
     for t1, dt in steps(h, t_end):
         ti, qi, vi = t[-1], q[-1], v[-1]

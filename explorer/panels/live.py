@@ -33,7 +33,10 @@ from explorer.views.drawing.display import display
 from explorer.views.drawing.still import mark, placeholder
 
 _FRONT = Path(__file__).parent / "front"
-_STYLES = ("panel", "handles", "lecture", "help", "write", "access", "phone", "twin")
+_STYLES = (  # in the order in which a later one overrides an earlier one
+    *("panel", "toolbar", "controls", "plots", "status"),
+    *("handles", "lecture", "help", "write", "access", "phone", "twin"),
+)
 
 
 class Answer(Protocol):

@@ -6,11 +6,12 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-__all__ = ["APART", "ESCAPED", "FREE", "Asked", "Known", "Members", "Observed", "caps"]
+from explorer.kernels.members import APART, ESCAPED, FREE
+
+__all__ = ["APART", "ESCAPED", "FREE", "SECTIONS", "Asked", "Known", "Members", "Observed", "caps"]
 
 Places: TypeAlias = slice | np.ndarray
-FREE, ESCAPED = -1, -2  # beside the number of the attractor that a member has come to
-APART = -9  # the code of a member that an ensemble leaves to be run by itself
+SECTIONS = ("none", "event", "period")  # as `explorer.kernels.members` numbers them
 
 _MOST_STEPS, _MOST_EVENTS = 1_000_000, 100_000  # of a run, and no more than fill
 _ROOM = 2**25  # numbers

@@ -11,11 +11,12 @@ import numpy as np
 from explorer.schemes import Scheme
 from explorer.types import Numbers
 
-__all__ = ["Chosen", "Run", "Schemes", "with_knobs"]
+__all__ = ["TOLERANCES", "Chosen", "Run", "Schemes", "with_knobs"]
 
 Chosen: TypeAlias = Scheme | type[Scheme] | str  # a scheme, its class or its name
 Schemes: TypeAlias = Mapping[str, Chosen] | Sequence[Chosen] | Chosen | None
 S = TypeVar("S", bound=Scheme)
+TOLERANCES = tuple(10.0**-k for k in range(3, 11))  # of a scheme that chooses its steps
 
 
 class Run(TypedDict, total=False):

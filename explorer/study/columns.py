@@ -16,10 +16,10 @@ from explorer.study.parts import Stop
 from explorer.study.question import Question
 from explorer.systems import System
 
-__all__ = ["Asked", "Columns"]
+__all__ = ["EACH", "STRIDES", "Asked", "Columns"]
 
-_STRIDES = (8, 4, 2, 1)
-_EACH, _SOON = 0.25, 0.1  # s between two pictures, and to the first one
+STRIDES = (8, 4, 2, 1)
+EACH, _SOON = 0.25, 0.1  # s between two pictures, and to the first one
 _PARTS = 4  # in which points are added
 
 
@@ -78,21 +78,21 @@ class Columns:
         if self.asked.follow == "none":
             order: list[list[int]] = []
             left = set(range(many))
-            for stride in _STRIDES:
+            for stride in STRIDES:
                 order.append(sorted(left & set(range(0, many, stride))))
                 left -= set(order[-1])
         else:
-            coarse = sorted({*range(0, many, _STRIDES[0]), many - 1})
-            since = time.perf_counter() - (_EACH - _SOON)
+            coarse = sorted({*range(0, many, STRIDES[0]), many - 1})
+            since = time.perf_counter() - (EACH - _SOON)
             for k in coarse if self.asked.follow == "up" else coarse[::-1]:
                 if self.stop():
                     return
                 self._settled(k)
-                if time.perf_counter() - since > _EACH:
+                if time.perf_counter() - since > EACH:
                     since = time.perf_counter()
                     yield self._known()
             order = [coarse]
-            for stride in _STRIDES[1:]:
+            for stride in STRIDES[1:]:
                 known = {k for level in order for k in level}
                 order.append([k for k in range(0, many, stride) if k not in known])
             self._judge()
@@ -132,10 +132,10 @@ class Columns:
             begin, part = time.perf_counter(), columns[at : at + many]
             list(pool.map(lambda k: None if self.stop() else each(k), part))
             cost = max((time.perf_counter() - begin) / len(part), 1e-6)
-            at, many = at + len(part), int(np.clip(0.4 * _EACH / cost, 2, 256))
+            at, many = at + len(part), int(np.clip(0.4 * EACH / cost, 2, 256))
             if self.stop():
                 return
-            if time.perf_counter() - since > _EACH and at < len(columns):
+            if time.perf_counter() - since > EACH and at < len(columns):
                 since = time.perf_counter()
                 self._judge()
                 yield None
@@ -145,7 +145,7 @@ class Columns:
         if self.asked.follow == "none":
             return None
         way = -1 if self.asked.follow == "up" else 1
-        for stride in range(1, _STRIDES[0] + 1):
+        for stride in range(1, STRIDES[0] + 1):
             j = k + way * stride
             if 0 <= j < len(self.ends) and (end := self.ends[j]) is not None:
                 return end

@@ -21,6 +21,7 @@ from explorer.dispatch.simulate import begun_in
 from explorer.errors import ExplorerError, NotApplicable
 from explorer.schemes.event_driven import EventDriven
 from explorer.study import study
+from explorer.study.columns import EACH, STRIDES
 from explorer.study.map_spectrum import map_spectrum
 from explorer.study.orbits import Begin, Orbits
 from explorer.study.parts import Stop
@@ -32,8 +33,6 @@ __all__ = ["DiagramExponents", "diagram_exponents"]
 
 _TURNS, _AVERAGED = 8, 80  # returns in which a direction turns, and over which it is averaged
 _ITERATES = 2000  # of a map that are averaged
-_STRIDES = (8, 4, 2, 1)
-_EACH = 0.25  # s between two pictures
 _SEED = 1
 
 
@@ -108,7 +107,7 @@ def diagram_exponents(
         )
     unit = "" if asked.system.discrete else f"1/{asked.system.time_unit}"
     values, many = np.full(len(found.values), np.nan), len(found.values)
-    order = list(dict.fromkeys(k for s in _STRIDES for k in range(0, many, s)))
+    order = list(dict.fromkeys(k for s in STRIDES for k in range(0, many, s)))
     problem, since = "", time.perf_counter()
     for n, k in enumerate(order):
         end = found.ends[k]
@@ -119,7 +118,7 @@ def diagram_exponents(
                 problem = problem or f"At {found.by} = {found.values[k]:.6g}: {error}"
         if stop():
             break
-        if time.perf_counter() - since > _EACH:
+        if time.perf_counter() - since > EACH:
             since = time.perf_counter()
             yield DiagramExponents(values.copy(), unit, problem, (n + 1) / many * (1 - 1e-9))
     yield DiagramExponents(values.copy(), unit, problem, 0.0 if stop() else 1.0)

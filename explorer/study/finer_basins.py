@@ -20,6 +20,7 @@ from explorer.parameters import number
 from explorer.study import study
 from explorer.study.asked import Chosen
 from explorer.study.basin_map import UNDECIDED, UNTOLD, Basins
+from explorer.study.columns import EACH
 from explorer.study.forcing import usual_section
 from explorer.study.over import Axes, Axis, states_of
 from explorer.study.parts import Stop
@@ -37,7 +38,6 @@ from explorer.types import Numbers, Value
 
 __all__ = ["FinerBasins"]
 
-_EACH = 0.25  # s between two pictures
 _EARLY = 0.15  # s to the first one
 _FIRST = 0.05  # s that the parts before it may take
 _AT_FIRST = 8  # starts of the first part
@@ -191,12 +191,12 @@ class FinerBasins:
                 _put(grid, some, tell(some))
                 now = time.perf_counter()
                 many = max(4, min(int(len(some) * room / max(now - before, 1e-6)), 4 * many))
-                if now - since > (_EARLY if room < _EACH else _EACH):
-                    since, room = now, _EACH
+                if now - since > (_EARLY if room < EACH else EACH):
+                    since, room = now, EACH
                     yield self._seen(grid, level, labels, begin)
             if stop():
                 break
-            since, room = time.perf_counter(), _EACH
+            since, room = time.perf_counter(), EACH
             yield self._seen(grid, level, labels, begin)
         yield self._seen(grid, level, labels, begin)
 

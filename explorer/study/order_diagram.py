@@ -27,7 +27,7 @@ from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
 from explorer.schemes.theta_rk import ThetaRK
 from explorer.study import study
-from explorer.study.asked import Chosen, Run, Schemes, with_knobs
+from explorer.study.asked import TOLERANCES, Chosen, Run, Schemes, with_knobs
 from explorer.study.power_law import power_law
 from explorer.study.work_precision import WorkCurve, WorkPrecision
 from explorer.systems import HybridSystem, StateSpaceSystem, System, check_system
@@ -39,7 +39,6 @@ Reference: TypeAlias = Chosen | Sequence[float] | np.ndarray | None  # for its w
 STEPS = 10 * 2 ** np.arange(8)  # over the whole span
 STAGED = {kind.__name__: kind for kind in (FESD, ThetaRK)}
 _SMOOTHED = EventDriven()
-_TOLERANCES = tuple(10.0**-k for k in range(3, 11))
 _SENSE, _ROUND_OFF, _FINEST = 0.3, 2e-12, 5  # the finest runs with an error between are fitted
 _FEWEST, _MORE = 3, 6  # so many of them at least, of so many with finer steps
 
@@ -215,7 +214,7 @@ def _varied(scheme: Scheme, steps: Sequence[float]) -> list[tuple[float, Scheme]
     """Return every step, or every tolerance, and the scheme with it."""
     if "h" in knobs_of(scheme):
         return [(x, _stepped(scheme, x)) for x in steps]
-    return [(x, with_knobs(scheme, rtol=x, atol=x / 10)) for x in _TOLERANCES]
+    return [(x, with_knobs(scheme, rtol=x, atol=x / 10)) for x in TOLERANCES]
 
 
 def _stepped(scheme: Scheme, step: float) -> Scheme:

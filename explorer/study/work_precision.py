@@ -24,7 +24,7 @@ from explorer.schemes import Scheme
 from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.newmark import Newmark
 from explorer.study import study
-from explorer.study.asked import Chosen, Run, Schemes, with_knobs
+from explorer.study.asked import TOLERANCES, Chosen, Run, Schemes, with_knobs
 from explorer.study.power_law import PowerLaw, power_law
 from explorer.systems import LagrangianSystem, System, check_system
 from explorer.types import Numbers
@@ -34,7 +34,6 @@ __all__ = ["Truth", "WorkCurve", "WorkPrecision", "sampled", "work_precision"]
 Truth: TypeAlias = Callable[[np.ndarray], np.ndarray]  # t -> q or x (n_t, n)
 _TIGHT = EventDriven(rtol=1e-12, atol=1e-13, max_steps=1_000_000)
 _HALVINGS = range(3, -4, -1)  # of the model's own step
-_TOLERANCES = tuple(10.0**-k for k in range(3, 11))
 _LOOKED = 200  # rows at which the error is taken
 _SENSE, _ROUND_OFF, _FINEST = 0.1, 1e-10, 5  # the finest runs with an error between are fitted
 
@@ -255,7 +254,7 @@ def _varied(scheme: Scheme, steps: Sequence[float]) -> list[Scheme]:
     if newmark is not None:
         marches = [with_knobs(newmark, h=x) for x in steps]
         return [with_knobs(scheme, method=one) for one in marches]
-    return [with_knobs(scheme, rtol=x, atol=x / 10, max_steps=1_000_000) for x in _TOLERANCES]
+    return [with_knobs(scheme, rtol=x, atol=x / 10, max_steps=1_000_000) for x in TOLERANCES]
 
 
 def _curve(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 import numpy as np
 import sympy as sp
 
-from explorer.arguments import Checked, a, entries, items, mapping
+from explorer.arguments import Checked, T, a, entries, items, mapping
 from explorer.errors import BadAttribute, BadModel, BadValue, suggest
 from explorer.parameters import InputParam, Param, number
 from explorer.systems.card import card
@@ -46,9 +46,9 @@ def _symbols(names: tuple[str, ...]) -> dict[str, sp.Symbol]:
 class Made(Checked):
     """Metaclass of systems: after construction, only existing attributes can be set."""
 
-    def __call__(self, *args: object, **kwargs: object) -> object:
+    def __call__(self: type[T], *args: object, **kwargs: object) -> T:
         """Return an instance."""
-        system = super().__call__(*args, **kwargs)
+        system = Checked.__call__(self, *args, **kwargs)
         object.__setattr__(system, "_made", True)
         return system
 

@@ -22,9 +22,9 @@ from explorer.systems.expressions import expression, text
 from explorer.systems.mechanical import MechanicalSystem
 from explorer.types import Plain, Settings, Value
 
-__all__ = ["DiscSystem"]
+__all__ = ["SLOTS", "DiscSystem"]
 
-_SLOTS = 5
+SLOTS = 5  # for the contacts of each disc, as in `explorer.kernels.model.disc_neighbours`
 
 
 class DiscSystem(MechanicalSystem):
@@ -136,7 +136,7 @@ class DiscSystem(MechanicalSystem):
         self.contacts = tuple(
             Contact(gap, e, f"disc {i + 1}, {k + 1}", mu, slip, e_t=none, compliance=none)
             for i in range(self.count)
-            for k in range(_SLOTS)
+            for k in range(SLOTS)
         )
         self.touch()
 

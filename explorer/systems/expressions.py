@@ -18,6 +18,7 @@ import sympy as sp
 from sympy.printing.str import StrPrinter
 
 from explorer.errors import BadModel, suggest
+from explorer.moved import refuse_moved
 from explorer.types import Value
 
 __all__ = [
@@ -335,3 +336,6 @@ def expression(
 def _joined(when: sp.Basic, first: sp.Basic, second: sp.Basic) -> sp.Basic:
     """Return a condition with cases (`ITE`), written with and, or, not."""
     return sp.Or(sp.And(when, first), sp.And(sp.Not(when), second))
+
+
+refuse_moved(globals())

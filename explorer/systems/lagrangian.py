@@ -12,6 +12,7 @@ import sympy as sp
 
 from explorer.arguments import a, checked, items
 from explorer.errors import BadModel, suggest
+from explorer.moved import refuse_moved
 from explorer.parameters import number
 from explorer.systems.arrays import by_name, matrix, real, vector
 from explorer.systems.base import System
@@ -350,3 +351,6 @@ class LagrangianSystem(System):
 
     def _assembled(self) -> bool | list[str]:
         return [self.coordinates[k] for k in self.assembles or ()] or True
+
+
+refuse_moved(globals())

@@ -22,5 +22,5 @@ def __dir__() -> list[str]:
     return __all__
 
 
-def __getattr__(name: str) -> View:
+def __getattr__(name: str) -> View[...]:
     raise NoSuchName("explorer.views", name, lambda: __all__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from explorer.quantities import power_of_ten
 from explorer.results.solution import Solution
 from explorer.views.contact_laws import doing_plot
 from explorer.views.drawing.compose import compose
@@ -21,10 +22,9 @@ __all__ = ["active_set", "active_set_plot", "lengths_plot"]
 
 _TICKS = 90
 _NAMES = {-1: "minus", 0: "sliding", 1: "plus"}
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _DECADES = 3  # from tick to tick
 # whatever the range: plotly builds the whole figure anew for other ticks
-_POWERS = {10.0**k: f"10{str(k).translate(_RAISED)}" for k in range(-18, 13, _DECADES)}
+_POWERS = {10.0**k: power_of_ten(k) for k in range(-18, 13, _DECADES)}
 _LONG = 5  # a longer name does not stand beside the axis
 
 

@@ -12,6 +12,7 @@ from explorer.study.over import states_of
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import rows, seen
 from explorer.views.drawing.iterates import states_plot, states_plots
+from explorer.views.drawing.orbit_colours import REST
 from explorer.views.drawing.parts import undragged
 from explorer.views.drawing.picture import (
     COLOURS,
@@ -39,7 +40,6 @@ _WORDS = {ESCAPES: "escaped", UNDECIDED: "undecided", FAILED: "failed"}
 _SAID = {**_WORDS, REFUSED: "no start", UNTOLD: "not computed yet"}
 _MARKS = {UNDECIDED: "line-ne", FAILED: "x-thin", REFUSED: "circle"}  # in the legend
 _MARK = {UNDECIDED: "#5A5A5A", FAILED: "#B8B8B8", REFUSED: "#A6A6A6"}  # of the pattern
-_REST = "#797979"  # of long periods, as in `views.orbits`
 _PALE = 0.45  # part of white in the colour of what was filled
 _DARK = 0.45  # part of black in the colours of the seventh attractor and those behind it
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
@@ -148,7 +148,7 @@ def _colour(found: Basins, k: int) -> str:
         return _OTHERS[k]
     if found.by_period:
         period = found.attractors[k].period
-        return COLOURS[period - 1] if 1 <= period <= len(COLOURS) else _REST
+        return COLOURS[period - 1] if 1 <= period <= len(COLOURS) else REST
     own = COLOURS[k % len(COLOURS)]
     return own if k // len(COLOURS) % 2 == 0 else _mixed(own, _DARK, 0)
 

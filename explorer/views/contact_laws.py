@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from explorer.moved import refuse_moved
 from explorer.results.solution import Solution
 from explorer.views.drawing.decimate import Rows, few
 from explorer.views.drawing.lanes import bars
@@ -177,3 +178,6 @@ def _dots(x: np.ndarray, y: np.ndarray, k: int, name: str, text: str, t: np.ndar
         hovertemplate=f"{text}<extra>{name}</extra>",
         meta={"t": t.astype(np.float32)},
     )
+
+
+refuse_moved(globals())

@@ -8,6 +8,7 @@ import numpy as np
 
 from explorer.compiled import compile_switched
 from explorer.errors import BadValue, NotApplicable, suggest
+from explorer.moved import refuse_moved
 from explorer.parameters import number
 from explorer.results.solution import Solution
 from explorer.systems import StepSystem, System
@@ -256,3 +257,6 @@ def _box(within: Sequence[Sequence[float]] | np.ndarray) -> tuple[Bounds, Bounds
             "lower end first."
         )
     return (left, right), (low, high)
+
+
+refuse_moved(globals())

@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 
 import explorer as ex
-from examiner import contacts, hybrid, laws, switched
+from examiner import contacts, hybrid, laws, steps, switched
 from examiner.systems import made, names
 from examiner.written import rho_of
 from explorer.parameters import knobs_of
@@ -101,7 +101,7 @@ def judge(run: Any, rng: np.random.Generator) -> Iterator[str]:
     elif isinstance(scheme, ex.EulerMoreau):
         yield from laws.judge_rewritten(run, rng)
     elif isinstance(scheme, ex.MoreauJean):
-        yield from contacts.judge_steps(run, rng)
+        yield from steps.judge_steps(run, rng)
     else:
         yield from contacts.judge_structure(run, rng)
         yield from contacts.judge_capturing(run, rng)

@@ -5,12 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from explorer.kernels.event_driven.records import TrackRow
+from explorer.kernels.members import ESCAPED, FREE
 from explorer.kernels.references import kernel, refer
 from explorer.kernels.structures import Integers, Matrix, Vector
 
-__all__ = ["ESCAPED", "FREE", "Known", "caught_by", "caught_in"]
-
-FREE, ESCAPED = -1, -2  # beside the number of an attractor
+__all__ = ["Known", "caught_by", "caught_in"]
 
 
 class Known(NamedTuple):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from explorer.codes import NOT_FINITE, SUCCESS
-from explorer.kernels.event_driven.capture import FREE, Known, caught_by
+from explorer.kernels.event_driven.capture import Known, caught_by
 from explorer.kernels.event_driven.dense_output import states_at
 from explorer.kernels.event_driven.extremes import Span, extremes
 from explorer.kernels.event_driven.flow import evaluate, restore
@@ -24,13 +24,13 @@ from explorer.kernels.event_driven.records import (
 )
 from explorer.kernels.event_driven.step_record import note
 from explorer.kernels.event_driven.structures import Events, Options, Problem
+from explorer.kernels.members import BY_EVENT, BY_PERIOD, FREE, NOWHERE
 from explorer.kernels.references import kernel, refer
 from explorer.kernels.stored import Bytes, stored
 from explorer.kernels.structures import Integers, Matrix, Stack, Table, Vector
 
 __all__ = ["Blank", "Members", "Seen", "ensemble"]
 
-NOWHERE, BY_EVENT, BY_PERIOD = range(3)  # where the points of a section lie
 REFUSED = -1  # beside a status: no mode holds at the start
 DRIFT = 1e-6  # m, as far below zero a long run may leave a gap that rests
 SWEEPS = 8  # over all gaps, while one is put back

@@ -21,7 +21,7 @@ from explorer.kernels.jit import call, kernel
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
 from explorer.kernels.structures import Matrix, Vector
 
-__all__ = ["element", "factor", "flow", "multipliers", "place", "solve", "switching"]
+__all__ = ["ENOUGH", "element", "factor", "flow", "multipliers", "place", "solve", "switching"]
 
 UNSEEN = 1e3  # what a multiplier that is 0 or 1 may leave of round-off, beside the rest
 ENOUGH = 1e-14  # residual of a solved equation beside its terms

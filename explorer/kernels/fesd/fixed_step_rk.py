@@ -22,7 +22,7 @@ from numba import from_dtype
 
 from explorer.codes import NEWTON_CAP, NOT_FINITE, SUCCESS
 from explorer.kernels.complementarity.lcp import lemke
-from explorer.kernels.fesd.element import place
+from explorer.kernels.fesd.element import ENOUGH, place
 from explorer.kernels.fesd.stage_complementarity import (
     SNAP,
     Step,
@@ -48,7 +48,6 @@ TALLY = np.dtype(
     ]
 )
 Tally = Annotated[np.ndarray, from_dtype(TALLY)[::1]]
-ENOUGH = 1e-14  # residual of a solved equation beside its terms
 STALLED = 1e-12  # one that no longer falls
 WHOLE = 12  # Newton steps before they are halved, lest they alternate
 LEAST = 1e-11  # pivot of Lemke's method

@@ -24,13 +24,9 @@ from explorer.kernels.time_stepping.constrained_alpha_structures import (
     Step,
     Workspace,
 )
-from explorer.kernels.time_stepping.newton_convergence import at_round_off
+from explorer.kernels.time_stepping.newton_convergence import BESIDE, CLOSE, QUICK, at_round_off
 
 __all__ = ["close", "factor", "smooth"]
-
-QUICK = 0.05  # of a change, left by the next one: then the factors serve on
-CLOSE = 3e-14  # of the terms of phi, what round-off may leave of it
-BESIDE = 0.1  # of the largest coordinate, beside which others may round
 
 
 @kernel(inner=True)

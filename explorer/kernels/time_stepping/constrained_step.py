@@ -46,14 +46,11 @@ from explorer.kernels.time_stepping.moreau_jean_structures import (
     Task,
     Workspace,
 )
-from explorer.kernels.time_stepping.newton_convergence import at_round_off
+from explorer.kernels.time_stepping.newton_convergence import BESIDE, CLOSE, QUICK, at_round_off
 
 __all__ = ["constrained_step"]
 
 FALLS = 0.1  # of a residual, at most, left by the next one: then it falls
-QUICK = 0.05  # of a change, left by the next one: then the factors serve on
-CLOSE = 3e-14  # of the terms of phi, what round-off may leave of it
-BESIDE = 0.1  # of the largest coordinate, beside which others may round
 
 
 @kernel(inline=True)

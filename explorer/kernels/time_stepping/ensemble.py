@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from explorer.codes import SUCCESS
-from explorer.kernels.event_driven.capture import FREE, Known, caught_by
+from explorer.kernels.event_driven.capture import Known, caught_by
 from explorer.kernels.event_driven.records import TrackRow
+from explorer.kernels.members import APART, BY_EVENT, BY_PERIOD, FREE
 from explorer.kernels.references import kernel, refer
 from explorer.kernels.structures import Flags, Integers, Matrix, Stack, Table, Vector
 from explorer.kernels.time_stepping.march import UNFACTORED
@@ -28,8 +29,6 @@ from explorer.kernels.time_stepping.step_events import (
 
 __all__ = ["APART", "Members", "Patches", "Seen", "ensemble"]
 
-NOWHERE, BY_EVENT, BY_PERIOD = range(3)  # where the points of a section lie
-APART = -9  # of a member that this kernel cannot judge: run it by itself
 BLOWN, FIRST = 1e6, 3  # how far the end lies beyond the first rows of a run that may be unstable
 TARGET, SOURCE, STRIDE, SIZE = range(4)  # columns of a patch
 

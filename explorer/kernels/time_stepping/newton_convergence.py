@@ -2,7 +2,11 @@
 
 from explorer.kernels.jit import kernel
 
-__all__ = ["at_round_off"]
+__all__ = ["BESIDE", "CLOSE", "QUICK", "at_round_off"]
+
+QUICK = 0.05  # of a change, left by the next one: then the factors serve on
+CLOSE = 3e-14  # of the terms of phi, what round-off may leave of it
+BESIDE = 0.1  # of the largest coordinate, beside which others may round
 
 
 @kernel(inline=True)

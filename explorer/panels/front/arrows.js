@@ -8,8 +8,18 @@ import { springColour } from "./schematic.js";
 
 const LAYERS = [
   // name, what it says, whether it is on at first
-  ["forces", "Forces", "Contact forces, and whether a contact sticks (square), slides (triangle) or is closed (dot)", true],
-  ["springs", "Springs", "Forces of springs: orange is pulled, blue is pressed, grey is at rest", true],
+  [
+    "forces",
+    "Forces",
+    "Contact forces, and whether a contact sticks (square), slides (triangle) or is closed (dot)",
+    true,
+  ],
+  [
+    "springs",
+    "Springs",
+    "Forces of springs: orange is pulled, blue is pressed, grey is at rest",
+    true,
+  ],
   ["currents", "Currents", "What flows: arrows move as it does, wider is more", true],
   ["impacts", "Impacts", "Impulses of impacts, as they happen", true],
   ["velocity", "Velocity", "Velocities of bodies", false],
@@ -28,13 +38,32 @@ const COLOURS = { force: "#D55E00", impulse: "#CC79A7", speed: "#009E73" };
 
 export class Arrows {
   constructor(stage, speed) {
-    Object.assign(this, { stage, speed, on: new Set(LAYERS.filter((one) => one[3]).map(([name]) => name)) });
-    this.buttons = new Map(LAYERS.map(([name, says, title]) => [name, make("button", {
-      type: "button", class: "nsx-layer", title, "aria-pressed": String(this.on.has(name)),
-      on: { click: () => this.toggle(name) },
-    }, says)]));
-    this.node = make("div", { class: "nsx-layers", role: "group", "aria-label": "Shown in the mechanism" },
-      ...this.buttons.values());
+    Object.assign(this, {
+      stage,
+      speed,
+      on: new Set(LAYERS.filter((one) => one[3]).map(([name]) => name)),
+    });
+    this.buttons = new Map(
+      LAYERS.map(([name, says, title]) => [
+        name,
+        make(
+          "button",
+          {
+            type: "button",
+            class: "nsx-layer",
+            title,
+            "aria-pressed": String(this.on.has(name)),
+            on: { click: () => this.toggle(name) },
+          },
+          says,
+        ),
+      ]),
+    );
+    this.node = make(
+      "div",
+      { class: "nsx-layers", role: "group", "aria-label": "Shown in the mechanism" },
+      ...this.buttons.values(),
+    );
   }
 
   toggle(name) {
@@ -49,12 +78,19 @@ export class Arrows {
     const moves = mechanism?.moving.length > 0 && unit === "m";
     const shows = (role) => !!mechanism?.items.some((item) => item.role === role && item.most > 0);
     const has = {
-      springs: shows("spring"), currents: shows("wire"),
-      forces: arrows?.forces.length > 0, impacts: arrows?.impulses.length > 0, velocity: moves, trail: moves,
+      springs: shows("spring"),
+      currents: shows("wire"),
+      forces: arrows?.forces.length > 0,
+      impacts: arrows?.impulses.length > 0,
+      velocity: moves,
+      trail: moves,
     };
     for (const [name, button] of this.buttons) button.hidden = !has[name];
     const wires = mechanism?.items.filter(({ role }) => role === "wire") ?? [];
-    setText(this.buttons.get("currents"), wires.every((one) => one.unit === "A") ? "Currents" : "Flow");
+    setText(
+      this.buttons.get("currents"),
+      wires.every((one) => one.unit === "A") ? "Currents" : "Flow",
+    );
     this.node.hidden = !Object.values(has).some(Boolean);
   }
 
@@ -137,7 +173,10 @@ export class Arrows {
     else {
       const turn = Math.atan2(-fy, -fx);
       for (const [k, angle] of [0, 2.3, -2.3].entries()) {
-        pen[k ? "lineTo" : "moveTo"](x + 1.5 * size * Math.cos(turn + angle), y + 1.5 * size * Math.sin(turn + angle));
+        pen[k ? "lineTo" : "moveTo"](
+          x + 1.5 * size * Math.cos(turn + angle),
+          y + 1.5 * size * Math.sin(turn + angle),
+        );
       }
       pen.closePath();
     }
@@ -171,7 +210,8 @@ export class Arrows {
     const { t, arrows } = mechanism;
     const hits = arrows?.impulses ?? [];
     const among = (a, b) => {
-      for (let at = 0; at < hits.length; at += HIT) if (hits[at] > a && hits[at] <= b) return hits[at];
+      for (let at = 0; at < hits.length; at += HIT)
+        if (hits[at] > a && hits[at] <= b) return hits[at];
       return null;
     };
     let i = Math.min(stage.frame(mechanism), t.length - 2);
@@ -216,8 +256,18 @@ export class Arrows {
     const turn = Math.atan2(dy, dx);
     const [tx, ty] = [x + dx, y + dy];
     const barb = (side) => [tx - head * Math.cos(turn + side), ty - head * Math.sin(turn + side)];
-    for (const [shade, wide] of [[stage.theme.paper, 5], [colour, 2.5]]) {
-      stage.path([[x, y], [tx, ty]], false, pen);
+    for (const [shade, wide] of [
+      [stage.theme.paper, 5],
+      [colour, 2.5],
+    ]) {
+      stage.path(
+        [
+          [x, y],
+          [tx, ty],
+        ],
+        false,
+        pen,
+      );
       stage.stroke(shade, wide, pen);
       stage.path([barb(0.45), [tx, ty], barb(-0.45)], false, pen);
       stage.stroke(shade, wide, pen);
@@ -235,14 +285,32 @@ export class Arrows {
     const said = `±${quantity(niceBelow(one.most), one.unit)}`;
     const [words, high] = [82 * scale, 18 * scale];
     const wide = words + 8 + 40;
-    const image = stage.kept("springs", [said, stage.theme.text, stage.font(11)], wide, high, (pen) => {
-      Object.assign(pen, { font: stage.font(11), textAlign: "right", textBaseline: "middle", fillStyle: stage.theme.muted });
-      pen.fillText(said, words, high / 2);
-      for (const [k, sign] of [-1, 1].entries()) {
-        stage.path([[words + 8 + 20 * k, high / 2], [words + 24 + 20 * k, high / 2]], false, pen);
-        stage.stroke(springColour(stage.theme, sign), 3, pen);
-      }
-    });
+    const image = stage.kept(
+      "springs",
+      [said, stage.theme.text, stage.font(11)],
+      wide,
+      high,
+      (pen) => {
+        Object.assign(pen, {
+          font: stage.font(11),
+          textAlign: "right",
+          textBaseline: "middle",
+          fillStyle: stage.theme.muted,
+        });
+        pen.fillText(said, words, high / 2);
+        for (const [k, sign] of [-1, 1].entries()) {
+          stage.path(
+            [
+              [words + 8 + 20 * k, high / 2],
+              [words + 24 + 20 * k, high / 2],
+            ],
+            false,
+            pen,
+          );
+          stage.stroke(springColour(stage.theme, sign), 3, pen);
+        }
+      },
+    );
     stage.pen.drawImage(image, stage.width - wide - 10, 6 + high * line, wide, high);
   }
 
@@ -254,11 +322,22 @@ export class Arrows {
     const { scale } = stage.theme; // of words
     const [words, high] = [82 * scale, 18 * scale];
     const wide = words + 8 + long;
-    const image = stage.kept(name, [size, long.toFixed(1), stage.theme.text, stage.font(11)], wide, high, (pen) => {
-      Object.assign(pen, { font: stage.font(11), textAlign: "right", textBaseline: "middle", fillStyle: stage.theme.muted });
-      pen.fillText(quantity(size, unit), words, high / 2);
-      this.arrow([words + 6, high / 2], [long, 0], COLOURS[name], pen);
-    });
+    const image = stage.kept(
+      name,
+      [size, long.toFixed(1), stage.theme.text, stage.font(11)],
+      wide,
+      high,
+      (pen) => {
+        Object.assign(pen, {
+          font: stage.font(11),
+          textAlign: "right",
+          textBaseline: "middle",
+          fillStyle: stage.theme.muted,
+        });
+        pen.fillText(quantity(size, unit), words, high / 2);
+        this.arrow([words + 6, high / 2], [long, 0], COLOURS[name], pen);
+      },
+    );
     stage.pen.drawImage(image, stage.width - wide - 10, 6 + high * line, wide, high);
   }
 }

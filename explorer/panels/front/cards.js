@@ -9,7 +9,11 @@ const COOL = "#0072B2";
 export class Cards {
   constructor() {
     this.node = make("div", {
-      class: "nsx-cards", hidden: true, tabindex: 0, role: "region", "aria-label": "Tables", // it scrolls
+      class: "nsx-cards",
+      hidden: true,
+      tabindex: 0,
+      role: "region",
+      "aria-label": "Tables", // it scrolls
     });
     this.cards = [];
   }
@@ -64,8 +68,9 @@ class Card {
     while (line.cells.length > texts.length) line.lastChild.remove();
     texts.forEach((text, k) => {
       const head = kind === "th" || k === 0;
-      const cell = line.cells[k]
-        ?? line.appendChild(head ? make("th", { scope: kind === "th" ? "col" : "row" }) : make("td"));
+      const cell =
+        line.cells[k] ??
+        line.appendChild(head ? make("th", { scope: kind === "th" ? "col" : "row" }) : make("td"));
       if (head) this.write(cell, text);
       else {
         setText(cell, text);
@@ -84,7 +89,8 @@ class Card {
   shade(cell, value) {
     const part = Math.round(85 * Math.abs(value ?? 0));
     const colour = part
-      ? `color-mix(in srgb, ${value > 0 ? WARM : COOL} ${part}%, transparent)` : "";
+      ? `color-mix(in srgb, ${value > 0 ? WARM : COOL} ${part}%, transparent)`
+      : "";
     if (cell.dataset.shade === colour) return;
     cell.dataset.shade = colour;
     cell.style.background = colour;

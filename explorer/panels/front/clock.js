@@ -18,10 +18,21 @@ export class Clock {
     this.playing = false;
     this.usual = 1;
     this.instants = [];
-    [this.before, this.after] = [[-1, "back", "Previous event (p)"], [1, "forth", "Next event (n)"]].map(
-      ([way, name, title]) => make("button", {
-        type: "button", class: "nsx-jump", title, "aria-label": title, on: { click: () => this.jump(way) },
-      }, icon(name)),
+    [this.before, this.after] = [
+      [-1, "back", "Previous event (p)"],
+      [1, "forth", "Next event (n)"],
+    ].map(([way, name, title]) =>
+      make(
+        "button",
+        {
+          type: "button",
+          class: "nsx-jump",
+          title,
+          "aria-label": title,
+          on: { click: () => this.jump(way) },
+        },
+        icon(name),
+      ),
     );
     this.button = make("button", {
       type: "button",
@@ -44,8 +55,14 @@ export class Clock {
     this.slow = make("option", { value: SLOW }, "1\u00d7, slow at events");
     this.speed.append(this.slow);
     this.node = make(
-      "div", { class: "nsx-clock" },
-      this.button, this.before, this.after, this.range, this.text, this.speed,
+      "div",
+      { class: "nsx-clock" },
+      this.button,
+      this.before,
+      this.after,
+      this.range,
+      this.text,
+      this.speed,
     );
     this.events([]);
     this.face();
@@ -73,7 +90,10 @@ export class Clock {
   // Milliseconds of a circuit would be over before they are seen, and days never: then all speeds are other
   // ones, by a power of ten.
   pace(length) {
-    const usual = length < SHORT || length > LONG ? 10 ** Math.floor(Math.log10(length / (length < SHORT ? 2 : 10))) : 1;
+    const usual =
+      length < SHORT || length > LONG
+        ? 10 ** Math.floor(Math.log10(length / (length < SHORT ? 2 : 10)))
+        : 1;
     if (usual === this.usual) return;
     this.usual = usual;
     const said = (one) => `${Number((one * usual).toPrecision(3))}\u00d7`;
@@ -92,9 +112,10 @@ export class Clock {
   // To the next event, or the one before.
   jump(way) {
     const least = APART * (this.end - this.start);
-    const to = way > 0
-      ? this.instants.find((t) => t > this.time + least)
-      : this.instants.findLast((t) => t < this.time - least);
+    const to =
+      way > 0
+        ? this.instants.find((t) => t > this.time + least)
+        : this.instants.findLast((t) => t < this.time - least);
     if (to === undefined) return;
     this.toggle(false);
     this.seek(to);
@@ -104,7 +125,9 @@ export class Clock {
   get rate() {
     if (this.speed.value !== SLOW) return this.usual * Number(this.speed.value);
     const wide = AROUND * (this.end - this.start);
-    return this.instants.some((t) => Math.abs(t - this.time) < wide) ? this.usual * SLOWLY : this.usual;
+    return this.instants.some((t) => Math.abs(t - this.time) < wide)
+      ? this.usual * SLOWLY
+      : this.usual;
   }
 
   seek(time) {
@@ -114,7 +137,8 @@ export class Clock {
     this.range.value = this.time;
     this.range.setAttribute("aria-valuetext", shown);
     this.range.style.setProperty(
-      "--nsx-fill", (this.time - this.start) / (this.end - this.start || 1),
+      "--nsx-fill",
+      (this.time - this.start) / (this.end - this.start || 1),
     );
     this.onTime(this.time);
   }

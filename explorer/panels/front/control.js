@@ -63,7 +63,8 @@ export class Control {
     }
     this.node.append(head);
     if (kind === "choice" || kind === "text") this.node.append(this.entry);
-    if (kind === "slider") this.node.append(make("div", { class: "nsx-track" }, this.buildRange(), this.reach));
+    if (kind === "slider")
+      this.node.append(make("div", { class: "nsx-track" }, this.buildRange(), this.reach));
     this.help = make("span", { id: `nsx-help-${controlCount}`, hidden: true });
     this.node.append(this.note, this.help);
     this.entry.id = `nsx-entry-${controlCount}`;
@@ -90,9 +91,11 @@ export class Control {
         blur: release,
       },
     });
-    this.reach = make("button", {
-      type: "button", class: "nsx-reach", on: { click: (event) => this.span(event) },
-    }, icon("reach"));
+    this.reach = make(
+      "button",
+      { type: "button", class: "nsx-reach", on: { click: (event) => this.span(event) } },
+      icon("reach"),
+    );
     return this.range;
   }
 
@@ -104,7 +107,12 @@ export class Control {
     event.stopPropagation(); // JupyterLab has a menu of its own
     this.held = false;
     const name = plainLabel(this.spec.label);
-    const found = await askSpan(this.node.closest(".nsx-body"), name, this.spec, this.spec.meant ?? this.scale);
+    const found = await askSpan(
+      this.node.closest(".nsx-body"),
+      name,
+      this.spec,
+      this.spec.meant ?? this.scale,
+    );
     this.range.focus();
     if (found !== null) this.onSpan(this.key, found);
   }
@@ -112,7 +120,8 @@ export class Control {
   configure(spec) {
     this.spec = spec;
     this.label.replaceChildren(labelNodes(spec.label));
-    if (spec.beside) this.label.append(make("span", { class: "nsx-what" }, labelNodes(spec.beside)));
+    if (spec.beside)
+      this.label.append(make("span", { class: "nsx-what" }, labelNodes(spec.beside)));
     setText(this.unit, spec.unit ?? "");
     if (this.field) this.field.unit = spec.unit ?? "";
     this.node.title = spec.text ?? "";
@@ -137,7 +146,8 @@ export class Control {
     }
     this.entry.disabled = Boolean(spec.fixed);
     this.taken = spec.taken ?? spec.value;
-    if (this.field?.dirty) this.place(spec.value); // the answer says whether what is typed stays
+    if (this.field?.dirty)
+      this.place(spec.value); // the answer says whether what is typed stays
     else this.show(spec.value);
   }
 
@@ -208,7 +218,12 @@ export class Control {
       return;
     }
     const steps = {
-      ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10,
+      ArrowRight: 1,
+      ArrowUp: 1,
+      ArrowLeft: -1,
+      ArrowDown: -1,
+      PageUp: 10,
+      PageDown: -10,
     };
     const { low, high } = this.scale;
     let value;

@@ -11,10 +11,17 @@ export class Controls {
     this.onSpan = onSpan;
     // A slow link or a slow model: whoever wants it sees one picture, when the slider is let go.
     this.onEdit = (key, value, drag) => (!drag || this.follow.checked) && onEdit(key, value, drag);
-    this.follow = make("input", { type: "checkbox", on: { change: () => keep(this.follow.checked) } });
+    this.follow = make("input", {
+      type: "checkbox",
+      on: { change: () => keep(this.follow.checked) },
+    });
     this.follow.checked = kept();
-    this.foot = make("label", { class: "nsx-follow", title: "Else the picture waits until the slider is let go" },
-      this.follow, "Draw while a slider moves");
+    this.foot = make(
+      "label",
+      { class: "nsx-follow", title: "Else the picture waits until the slider is let go" },
+      this.follow,
+      "Draw while a slider moves",
+    );
     this.byKey = new Map();
     this.shape = "";
   }
@@ -37,28 +44,32 @@ export class Controls {
 
   rebuild(groups) {
     const focused = this.node.contains(document.activeElement) ? document.activeElement : null;
-    const selector = focused?.dataset.key
-      && `${focused.tagName}[data-key="${CSS.escape(focused.dataset.key)}"]`
-        + (focused.type === "range" ? "[type=range]" : "");
+    const selector =
+      focused?.dataset.key &&
+      `${focused.tagName}[data-key="${CSS.escape(focused.dataset.key)}"]` +
+        (focused.type === "range" ? "[type=range]" : "");
     const open = new Map(
       [...this.node.querySelectorAll("details")].map((one) => [one.dataset.name, one.open]),
     );
     const top = this.node.scrollTop;
     this.byKey.clear();
-    this.node.replaceChildren(...groups.map((group) => {
-      const controls = group.controls.map((spec) => {
-        const control = new Control(spec, this.onEdit, this.onSpan);
-        this.byKey.set(spec.key, control);
-        return control.node;
-      });
-      const isOpen = open.get(group.name) ?? group.open ?? true;
-      return make(
-        "details",
-        { class: "nsx-group", "data-name": group.name, open: isOpen },
-        make("summary", {}, plainLabel(group.title)),
-        ...controls,
-      );
-    }), this.foot);
+    this.node.replaceChildren(
+      ...groups.map((group) => {
+        const controls = group.controls.map((spec) => {
+          const control = new Control(spec, this.onEdit, this.onSpan);
+          this.byKey.set(spec.key, control);
+          return control.node;
+        });
+        const isOpen = open.get(group.name) ?? group.open ?? true;
+        return make(
+          "details",
+          { class: "nsx-group", "data-name": group.name, open: isOpen },
+          make("summary", {}, plainLabel(group.title)),
+          ...controls,
+        );
+      }),
+      this.foot,
+    );
     this.node.scrollTop = top;
     if (selector) this.node.querySelector(selector)?.focus();
   }

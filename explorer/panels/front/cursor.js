@@ -46,8 +46,10 @@ export class Cursor {
         const i = lastIndex(t, time);
         const between = t[i + 1] > t[i] && trace.mode !== "markers"; // nothing is between dots
         const part = between ? (time - t[i]) / (t[i + 1] - t[i]) : 0;
-        const at = (values) => (part && Number.isFinite(values[i + 1])
-          ? values[i] + part * (values[i + 1] - values[i]) : values[i]);
+        const at = (values) =>
+          part && Number.isFinite(values[i + 1])
+            ? values[i] + part * (values[i + 1] - values[i])
+            : values[i];
         const [across, along] = [pixel(x, at(trace.x)), pixel(y, at(trace.y))];
         if (across === null || along === null) continue;
         pen.arc(across, along, 4.5, 0, 2 * Math.PI);

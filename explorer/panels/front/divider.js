@@ -12,8 +12,13 @@ export class Divider {
   constructor(body) {
     this.body = body;
     this.node = make("div", {
-      class: "nsx-divider", role: "separator", tabindex: 0, "aria-orientation": "vertical",
-      "aria-label": "Width of the mechanism", "aria-valuemin": LEAST, "aria-valuemax": MOST,
+      class: "nsx-divider",
+      role: "separator",
+      tabindex: 0,
+      "aria-orientation": "vertical",
+      "aria-label": "Width of the mechanism",
+      "aria-valuemin": LEAST,
+      "aria-valuemax": MOST,
       title: "Drag to resize; double click for the usual width",
       on: {
         pointerdown: (event) => this.hold(event),

@@ -67,9 +67,12 @@ export function labelNodes(html) {
 }
 
 // A label as plain text, with its indices below the line where Unicode has such letters.
-const LOW = Object.fromEntries([..."0123456789+-=()aehijklmnoprstuvx"].map((one, i) => (
-  [one, [..."₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ"][i]]
-)));
+const LOW = Object.fromEntries(
+  [..."0123456789+-=()aehijklmnoprstuvx"].map((one, i) => [
+    one,
+    [..."₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ"][i],
+  ]),
+);
 
 export function lowered(html) {
   const text = String(html).replace(/<sub>([^<]*)<\/sub>/gi, (_, index) => {
@@ -119,7 +122,9 @@ export function inTextField(target) {
 function steps(bytes) {
   const [from, to] = new Float32Array(bytes, 0, 2);
   const step = (to - from) / 65534;
-  return Float32Array.from(new Uint16Array(bytes, 8), (one) => (one === 65535 ? NaN : from + one * step));
+  return Float32Array.from(new Uint16Array(bytes, 8), (one) =>
+    one === 65535 ? NaN : from + one * step,
+  );
 }
 
 // Replace every {buf: i} by an array of numbers; a buffer named twice is decoded once.
@@ -131,8 +136,10 @@ export function decode(content, buffers) {
       const start = raw.byteOffset ?? 0;
       const bytes = raw.buffer ?? raw;
       const own = bytes.slice(start, start + raw.byteLength); // slice: aligned
-      seen.set(i, kind === "f8" ? new Float64Array(own) : kind === "u2" ? steps(own)
-        : new Float32Array(own));
+      seen.set(
+        i,
+        kind === "f8" ? new Float64Array(own) : kind === "u2" ? steps(own) : new Float32Array(own),
+      );
     }
     return seen.get(i);
   };

@@ -87,7 +87,8 @@ export class Field {
     this.sent = null;
     if (this.input.value === this.text) return;
     this.input.value = this.text;
-    if (this.numeric) this.input.style.minWidth = this.text.length > 7 ? `${this.text.length + 1.5}ch` : "";
+    if (this.numeric)
+      this.input.style.minWidth = this.text.length > 7 ? `${this.text.length + 1.5}ch` : "";
   }
 
   // What was refused stays as it was typed, also in a view that did not type it; Escape brings

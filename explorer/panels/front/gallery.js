@@ -7,7 +7,8 @@ import { hideStill, showWhole } from "./opening.js";
 import { Panel } from "./panel.js";
 import { stateInLink } from "./share.js";
 import { readTheme, watchTheme } from "./theme.js";
-import { GalleryCard } from "./gallery-card.js";
+import { below, GalleryCard } from "./gallery-card.js";
+import { chipsOfPresets, menuOfPresets } from "./gallery-presets.js";
 
 const BATCH_MS = 20;
 
@@ -22,33 +23,71 @@ class Gallery {
     this.waiting = new Set(); // cards in view whose film has not been asked for
 
     this.search = make("input", {
-      type: "search", class: "nsx-g-search", placeholder: "Search: friction, chaos, walker …",
-      "aria-label": "Search the models", autocomplete: "off", spellcheck: "false",
+      type: "search",
+      class: "nsx-g-search",
+      placeholder: "Search: friction, chaos, walker …",
+      "aria-label": "Search the models",
+      autocomplete: "off",
+      spellcheck: "false",
       on: { input: () => this.filter() },
     });
     this.chosen = make("div", { class: "nsx-g-groups", role: "group", "aria-label": "Groups" });
     this.said = make("div", { class: "nsx-g-said", role: "status" });
     this.list = make("div", { class: "nsx-g-list" });
     this.screen = make(
-      "div", { class: "nsx-g-screen" },
-      make("div", { class: "nsx-g-head" }, make("strong", {}, "Gallery"), this.search, this.said, this.files()),
-      this.chosen, this.list,
+      "div",
+      { class: "nsx-g-screen" },
+      make(
+        "div",
+        { class: "nsx-g-head" },
+        make("strong", {}, "Gallery"),
+        this.search,
+        this.said,
+        menuOfPresets(this),
+      ),
+      this.chosen,
+      this.list,
     );
-    this.back = make("button", {
-      type: "button", class: "nsx-button nsx-wide nsx-g-back", on: { click: () => this.leave() },
-    }, "← All models");
-    this.save = make("button", {
-      type: "button", class: "nsx-button nsx-wide", on: { click: () => this.saveAs() },
-      title: "Keep this state in the browser, under a name of your choice",
-    }, "Save as preset …");
+    this.back = make(
+      "button",
+      {
+        type: "button",
+        class: "nsx-button nsx-wide nsx-g-back",
+        on: { click: () => this.leave() },
+      },
+      "← All models",
+    );
+    this.save = make(
+      "button",
+      {
+        type: "button",
+        class: "nsx-button nsx-wide",
+        on: { click: () => this.saveAs() },
+        title: "Keep this state in the browser, under a name of your choice",
+      },
+      "Save as preset …",
+    );
     this.own = make("div", { class: "nsx-g-own", role: "group", "aria-label": "Your presets" });
     this.told = make("div", { class: "nsx-g-said", role: "status" });
-    this.bar = make("div", { class: "nsx-g-bar", hidden: true }, this.back, this.own, this.told, this.save);
+    this.bar = make(
+      "div",
+      { class: "nsx-g-bar", hidden: true },
+      this.back,
+      this.own,
+      this.told,
+      this.save,
+    );
     this.root = make(
       "div",
-      { class: "nsx-gallery", role: "region", "aria-label": "Gallery of models", tabindex: "-1",
-        "data-lm-suppress-shortcuts": "true" },
-      this.bar, this.screen,
+      {
+        class: "nsx-gallery",
+        role: "region",
+        "aria-label": "Gallery of models",
+        tabindex: "-1",
+        "data-lm-suppress-shortcuts": "true",
+      },
+      this.bar,
+      this.screen,
     );
     this.host = make("div", { class: "nsx-g-host" });
     el.append(this.root, this.host);
@@ -61,50 +100,19 @@ class Gallery {
     if (state) this.ask("open", { state });
   }
 
-  files() {
-    const menu = make("details", { class: "nsx-menu" });
-    const summary = make("summary", { class: "nsx-button nsx-wide" }, "My presets");
-    const item = (label, title, act) => make("button", {
-      type: "button", title, on: {
-        click: () => {
-          menu.open = false;
-          summary.focus();
-          act();
-        },
-      },
-    }, label);
-    menu.append(summary, make(
-      "div", { class: "nsx-menu-list" },
-      item("Save to a file", "All of your presets, to keep or to send", () => {
-        this.say(`${presets(keep.toFile())} saved`);
-      }),
-      item("Load from a file …", "Adds the presets of a file", async () => {
-        try {
-          this.say(`${presets(await keep.fromFile(this.root))} loaded`);
-        } catch (error) {
-          this.say(error.message);
-        }
-        for (const card of this.cards.values()) card.configure();
-      }),
-    ));
-    menu.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape" || !menu.open) return;
-      menu.open = false;
-      summary.focus();
-    });
-    return menu;
-  }
-
   listen(signal) {
     this.heard = (content, buffers) => this.receive(content, buffers ?? []);
     this.model.on("msg:custom", this.heard);
     this.root.addEventListener("keydown", (event) => this.key(event));
     watchTheme(() => this.retheme(), signal);
-    this.inView = new IntersectionObserver((entries) => {
-      for (const { target, isIntersecting } of entries) {
-        if (isIntersecting) this.want(target.dataset.model);
-      }
-    }, { root: this.list, rootMargin: "150px" });
+    this.inView = new IntersectionObserver(
+      (entries) => {
+        for (const { target, isIntersecting } of entries) {
+          if (isIntersecting) this.want(target.dataset.model);
+        }
+      },
+      { root: this.list, rootMargin: "150px" },
+    );
     let width = 0;
     const resized = new ResizeObserver(() => {
       this.retheme();
@@ -117,11 +125,15 @@ class Gallery {
       resized.disconnect();
       this.inView.disconnect();
     });
-    document.addEventListener("pointerdown", (event) => {
-      for (const menu of this.root.querySelectorAll("details.nsx-menu[open]")) {
-        if (!menu.contains(event.target)) menu.open = false;
-      }
-    }, { signal, capture: true });
+    document.addEventListener(
+      "pointerdown",
+      (event) => {
+        for (const menu of this.root.querySelectorAll("details.nsx-menu[open]")) {
+          if (!menu.contains(event.target)) menu.open = false;
+        }
+      },
+      { signal, capture: true },
+    );
   }
 
   ask(action, value) {
@@ -136,7 +148,8 @@ class Gallery {
     if (content.sizes) unpack(content.sizes, buffers).then((whole) => this.receive(whole, []));
     else if (content.type === "gallery") this.fill(content);
     else if (content.type === "films") {
-      for (const [name, film] of Object.entries(content.films)) if (film) this.cards.get(name)?.thumb.take(film);
+      for (const [name, film] of Object.entries(content.films))
+        if (film) this.cards.get(name)?.thumb.take(film);
     } else if (content.type === "open") this.show(content.open);
     else if (content.type === "refused") this.say(content.text);
     else if (content.type === "busy" && !this.panel) this.say(`${content.text} …`);
@@ -156,17 +169,34 @@ class Gallery {
         this.cards.set(card.name, card);
         this.inView.observe(card.node);
       }
-      const list = make("ul", { class: "nsx-g-cards", role: "list", "aria-labelledby": id }, ...cards.map((c) => c.node));
+      const list = make(
+        "ul",
+        { class: "nsx-g-cards", role: "list", "aria-labelledby": id },
+        ...cards.map((c) => c.node),
+      );
       const section = make("section", {}, make("h3", { id }, title), list);
-      const button = make("button", {
-        type: "button", class: "nsx-button nsx-wide", "aria-pressed": "false",
-        on: { click: () => this.choose(name) },
-      }, title);
+      const button = make(
+        "button",
+        {
+          type: "button",
+          class: "nsx-button nsx-wide",
+          "aria-pressed": "false",
+          on: { click: () => this.choose(name) },
+        },
+        title,
+      );
       return { name, cards, section, button };
     });
-    this.every = make("button", {
-      type: "button", class: "nsx-button nsx-wide", "aria-pressed": "true", on: { click: () => this.choose(null) },
-    }, "All");
+    this.every = make(
+      "button",
+      {
+        type: "button",
+        class: "nsx-button nsx-wide",
+        "aria-pressed": "true",
+        on: { click: () => this.choose(null) },
+      },
+      "All",
+    );
     this.group = null;
     this.chosen.replaceChildren(this.every, ...this.groups.map((one) => one.button));
     this.list.replaceChildren(...this.groups.map((one) => one.section));
@@ -178,7 +208,8 @@ class Gallery {
   choose(group) {
     this.group = this.group === group ? null : group;
     this.every.setAttribute("aria-pressed", String(this.group === null));
-    for (const one of this.groups) one.button.setAttribute("aria-pressed", String(one.name === this.group));
+    for (const one of this.groups)
+      one.button.setAttribute("aria-pressed", String(one.name === this.group));
     this.filter();
   }
 
@@ -188,14 +219,17 @@ class Gallery {
     for (const { name, cards, section } of this.groups) {
       let any = false;
       for (const card of cards) {
-        const fits = (this.group ?? name) === name && words.every((word) => card.haystack.includes(word));
+        const fits =
+          (this.group ?? name) === name && words.every((word) => card.haystack.includes(word));
         card.node.hidden = !fits;
         any ||= fits;
         shown += fits;
       }
       section.hidden = !any;
     }
-    this.say(shown ? `${shown} model${shown === 1 ? "" : "s"}` : "No model fits. Try another word.");
+    this.say(
+      shown ? `${shown} model${shown === 1 ? "" : "s"}` : "No model fits. Try another word.",
+    );
     this.list.scrollTop = 0;
     const visible = this.visible();
     this.reach(visible.find((card) => card.name === this.current) ?? visible[0]);
@@ -231,7 +265,10 @@ class Gallery {
     const own = keep.ownOf(name).find((one) => one.name === preset);
     this.asked = { name, preset };
     this.say(`Opening ${this.cards.get(name).title} …`);
-    this.ask("open", own ? { model: name, state: own.state } : { model: name, preset: preset ?? "" });
+    this.ask(
+      "open",
+      own ? { model: name, state: own.state } : { model: name, preset: preset ?? "" },
+    );
   }
 
   show(name) {
@@ -293,30 +330,9 @@ class Gallery {
   }
 
   listOwn() {
-    const presets = keep.ownOf(this.name);
-    this.own.hidden = !presets.length;
-    this.own.replaceChildren(...presets.map(({ name, state }) => make(
-      "span", { class: "nsx-g-pair" },
-      make("button", {
-        type: "button", class: "nsx-g-chip", on: {
-          click: () => {
-            keep.remember(this.name, name);
-            this.panel.act("load_state", state);
-          },
-        },
-      }, name),
-      make("button", {
-        type: "button", class: "nsx-g-chip nsx-g-away", "aria-label": `Delete the preset ${name}`,
-        title: "Delete this preset", on: {
-          click: () => {
-            keep.remove(this.name, name);
-            this.listOwn();
-            this.say(`${name} deleted`);
-            this.save.focus();
-          },
-        },
-      }, "×"),
-    )));
+    const chips = chipsOfPresets(this);
+    this.own.hidden = !chips.length;
+    this.own.replaceChildren(...chips);
   }
 
   // -- keys ----------------------------------------------------------------------------------
@@ -373,23 +389,6 @@ class Gallery {
     this.root.remove();
     this.host.remove();
   }
-}
-
-const presets = (count) => `${count} preset${count === 1 ? "" : "s"}`;
-
-// The card of the next row, up or down, that is nearest across; rows are told by their tops.
-function below(cards, here, way) {
-  const place = ({ node }) => node.getBoundingClientRect();
-  const { top, left } = place(cards[here]);
-  let [best, row] = [here, null];
-  for (let k = here + way; cards[k]; k += way) {
-    const box = place(cards[k]);
-    if (Math.abs(box.top - top) < 2) continue;
-    row ??= box.top;
-    if (Math.abs(box.top - row) >= 2) break;
-    if (best === here || Math.abs(box.left - left) < Math.abs(place(cards[best]).left - left)) best = k;
-  }
-  return best;
 }
 
 function render({ model, el }) {

@@ -65,7 +65,10 @@ class Palette {
       const key = keyOf(data, i);
       counts.set(key, (counts.get(key) ?? 0) + 1);
     }
-    const most = [...counts].sort((a, b) => b[1] - a[1]).slice(0, COLOURS).map(([key]) => key);
+    const most = [...counts]
+      .sort((a, b) => b[1] - a[1])
+      .slice(0, COLOURS)
+      .map(([key]) => key);
     // A first picture of few colours leaves room for those that come.
     for (let key = 0; most.length < COLOURS && key < 32768; key += 151) most.push(key);
     this.colours = most.map((key) => [key >> 10, (key >> 5) & 31, key & 31]);

@@ -39,7 +39,9 @@ export class Grips {
   // What of the picture can be moved, after each drawing: a button at the middle of each body.
   place(parts) {
     this.parts = parts;
-    const bodies = parts.filter(({ item }) => item.grip === "start" && item.role === "body").slice(0, MOST);
+    const bodies = parts
+      .filter(({ item }) => item.grip === "start" && item.role === "body")
+      .slice(0, MOST);
     while (this.buttons.length < bodies.length) this.buttons.push(this.button(this.buttons.length));
     if (this.layer.childElementCount !== bodies.length) {
       this.layer.replaceChildren(...this.buttons.slice(0, bodies.length).map(({ node }) => node));
@@ -50,14 +52,16 @@ export class Grips {
       const [x, y] = middle(part.points);
       button.node.style.transform = `translate(${x - SIZE / 2}px, ${y - SIZE / 2}px)`;
       const name = `${part.item.label || `body ${i + 1}`}: drag it, or move it with the arrow keys`;
-      if (button.node.getAttribute("aria-label") !== name) button.node.setAttribute("aria-label", name);
+      if (button.node.getAttribute("aria-label") !== name)
+        button.node.setAttribute("aria-label", name);
     }
   }
 
   button() {
     const button = {};
     button.node = make("button", {
-      type: "button", class: "nsx-grip",
+      type: "button",
+      class: "nsx-grip",
       on: {
         pointerdown: (event) => this.grab(event, button.part),
         keydown: (event) => this.key(button, event),
@@ -88,10 +92,14 @@ export class Grips {
     const at = this.at(event);
     const weights = part.item.kind === "circle" ? [1] : parts(part, at);
     const held = weights.reduce(
-      ([x, y], weight, i) => [x + weight * part.points[i][0], y + weight * part.points[i][1]], [0, 0],
+      ([x, y], weight, i) => [x + weight * part.points[i][0], y + weight * part.points[i][1]],
+      [0, 0],
     );
     this.held = {
-      id: event.pointerId, index: part.index, weights, t: this.stage.time,
+      id: event.pointerId,
+      index: part.index,
+      weights,
+      t: this.stage.time,
       off: [at[0] - held[0], at[1] - held[1]], // where in the shape it was taken
       trail: [[event.timeStamp, ...at]],
     };
@@ -145,7 +153,10 @@ export class Grips {
       this.begin();
       const weights = part.points.map(() => 1 / part.points.length);
       button.moving = {
-        index: part.index, weights, t: this.stage.time, to: this.stage.world(...middle(part.points)),
+        index: part.index,
+        weights,
+        t: this.stage.time,
+        to: this.stage.world(...middle(part.points)),
       };
     }
     const { moving } = button;
@@ -208,7 +219,9 @@ function inside(points, x, y) {
 
 function along([ax, ay], [bx, by], x, y) {
   const square = (bx - ax) ** 2 + (by - ay) ** 2;
-  return square ? Math.min(1, Math.max(0, ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / square)) : 0;
+  return square
+    ? Math.min(1, Math.max(0, ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / square))
+    : 0;
 }
 
 // A point of a shape as a mean of the shape's points: of a polygon by a triangle of them, so it

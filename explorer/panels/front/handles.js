@@ -11,7 +11,11 @@ const SIZE = 24; // px, of what can be hit
 const KEYS = { ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10 };
 
 // As ARIA takes numbers: without a power of ten.
-const decimal = (value) => Number(value.toPrecision(4)).toLocaleString("en", { useGrouping: false, maximumFractionDigits: 20 });
+const decimal = (value) =>
+  Number(value.toPrecision(4)).toLocaleString("en", {
+    useGrouping: false,
+    maximumFractionDigits: 20,
+  });
 
 export class Handles {
   constructor(holder, onEdit, controls) {
@@ -39,9 +43,13 @@ export class Handles {
         const handle = this.byId.get(id);
         Object.assign(handle, { set, i });
         if (own.colour) handle.node.style.setProperty("--nsx-own", onGround(own.colour, theme));
-        const newer = handle === this.held || ahead(set.keys[i]) || (set.across && ahead(set.across));
-        this.show(handle, newer ? handle.value : this.exact(set, set.keys[i], set.values[i], set.y),
-          newer && set.across ? handle.along : this.exact(set, set.across, set.at[i], set.x));
+        const newer =
+          handle === this.held || ahead(set.keys[i]) || (set.across && ahead(set.across));
+        this.show(
+          handle,
+          newer ? handle.value : this.exact(set, set.keys[i], set.values[i], set.y),
+          newer && set.across ? handle.along : this.exact(set, set.across, set.at[i], set.x),
+        );
       }
     }
   }
@@ -61,9 +69,15 @@ export class Handles {
     const names = [start.x, start.y].filter(Boolean).map((key) => this.controls.byKey.get(key));
     if (names.some((one) => one?.kind !== "slider") || !Number.isFinite(trace.y[0])) return null;
     return {
-      keys: [start.y], across: start.x, ids: [`${trace.yaxis}:${start.x}:${start.y}`],
-      name: names.map(({ spec }) => plainLabel(spec.label)).join(", "), begins: true,
-      at: [trace.x[0]], values: [trace.y[0]], colour: trace.line?.color, trace,
+      keys: [start.y],
+      across: start.x,
+      ids: [`${trace.yaxis}:${start.x}:${start.y}`],
+      name: names.map(({ spec }) => plainLabel(spec.label)).join(", "),
+      begins: true,
+      at: [trace.x[0]],
+      values: [trace.y[0]],
+      colour: trace.line?.color,
+      trace,
     };
   }
 
@@ -89,7 +103,10 @@ export class Handles {
     const handle = { id, key, value: 0 };
     const end = () => this.release(handle);
     handle.node = make("div", {
-      class: "nsx-handle", role: "slider", "aria-orientation": "vertical", "data-key": key,
+      class: "nsx-handle",
+      role: "slider",
+      "aria-orientation": "vertical",
+      "data-key": key,
       on: {
         pointerdown: (event) => this.grab(handle, event),
         pointermove: (event) => this.held === handle && this.drag(handle, event),
@@ -115,15 +132,17 @@ export class Handles {
     // as wide as the interval, if there is room for fingers; never over its neighbours
     const wide = edges ? clamp(x.l2p(edges[i + 1]) - x.l2p(edges[i]), 3, 2 * SIZE) : SIZE;
     node.style.width = `${wide}px`;
-    node.style.transform =
-      `translate(${x._offset + across - wide / 2}px, ${y._offset + down - SIZE / 2}px)`;
+    node.style.transform = `translate(${x._offset + across - wide / 2}px, ${y._offset + down - SIZE / 2}px)`;
     const short = (one) => quantity(Number(one.toPrecision(4)));
     const written = set.across ? `${short(along)}, ${short(value)}` : short(value);
     const place = set.keys.length > 1 ? ` ${i + 1} of ${set.keys.length}` : "";
     for (const [name, text] of [
-      ["aria-label", set.name + place], ["data-value", written], ["aria-valuenow", decimal(value)],
+      ["aria-label", set.name + place],
+      ["data-value", written],
+      ["aria-valuenow", decimal(value)],
       ["aria-valuetext", set.across ? written : null],
-      ["aria-valuemin", set.low], ["aria-valuemax", set.high],
+      ["aria-valuemin", set.low],
+      ["aria-valuemax", set.high],
     ]) {
       if (text === null || text === undefined) node.removeAttribute(name);
       else if (node.getAttribute(name) !== String(text)) node.setAttribute(name, text);
@@ -133,7 +152,11 @@ export class Handles {
   // On numbers as short as the screen can tell apart, within the bounds.
   rounded({ set }, value, axis = set.y) {
     const grain = niceBelow(Math.abs(axis.range[1] - axis.range[0]) / axis._length);
-    return clamp(tidy(Math.round(value / grain) * grain), set.low ?? -Infinity, set.high ?? Infinity);
+    return clamp(
+      tidy(Math.round(value / grain) * grain),
+      set.low ?? -Infinity,
+      set.high ?? Infinity,
+    );
   }
 
   grab(handle, event) {
@@ -156,14 +179,24 @@ export class Handles {
   drag(handle, event) {
     const { set } = handle;
     const { x, y } = set;
-    const value = this.rounded(handle, y.p2l(event.clientY - this.box.top - y._offset - this.off.y));
+    const value = this.rounded(
+      handle,
+      y.p2l(event.clientY - this.box.top - y._offset - this.off.y),
+    );
     const i = set.edges ? this.interval(set, event) : handle.i;
     const along = set.across
-      ? this.rounded(handle, x.p2l(event.clientX - this.box.left - x._offset - this.off.x), x) : undefined;
-    if (i === this.last.i && value === this.last.value && (!set.across || along === this.last.along)) return;
+      ? this.rounded(handle, x.p2l(event.clientX - this.box.left - x._offset - this.off.x), x)
+      : undefined;
+    if (
+      i === this.last.i &&
+      value === this.last.value &&
+      (!set.across || along === this.last.along)
+    )
+      return;
     const step = Math.sign(i - this.last.i);
     const count = Math.abs(i - this.last.i);
-    for (let k = 1; k < count; k++) { // a quick stroke passes over several
+    for (let k = 1; k < count; k++) {
+      // a quick stroke passes over several
       const between = this.last.value + ((value - this.last.value) * k) / count;
       this.edit(this.byId.get(set.ids[this.last.i + k * step]), this.rounded(handle, between));
     }

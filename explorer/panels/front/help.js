@@ -13,7 +13,9 @@ const START = /^[qx]0\./;
 const CLICK = "A click hides its curves or shows them again; a double click shows them alone.";
 const TAP = "Tap again to hide its curves or to show them.";
 
-const byName = new Map(WORDS.flatMap((entry) => entry.names.map((name) => [name.toLowerCase(), entry])));
+const byName = new Map(
+  WORDS.flatMap((entry) => entry.names.map((name) => [name.toLowerCase(), entry])),
+);
 
 // The entry of a word: of a column, an axis or a control.
 export const entryOf = (name) => byName.get(String(name).toLowerCase().trim());
@@ -27,8 +29,10 @@ export function helpOf({ key, label, text, low, high, unit, stops, fixed, kind }
   const within = WORDS.find((one) => one.within?.some((word) => (text ?? "").includes(word)));
   const moves = kind === "slider" && !stops && !fixed && matchMedia("(any-pointer: fine)").matches;
   const chosen = moves ? " Right click, or the key r: another range or step." : "";
-  const range = Number.isFinite(low) && Number.isFinite(high)
-    ? ` Its slider goes from ${low} to ${high}${unit ? ` ${unit}` : ""}.${chosen}` : "";
+  const range =
+    Number.isFinite(low) && Number.isFinite(high)
+      ? ` Its slider goes from ${low} to ${high}${unit ? ` ${unit}` : ""}.${chosen}`
+      : "";
   const named = plainLabel(label);
   const word = text && text !== named ? `${named}: ${text}` : named;
   const { means, equation } = within ?? entry;
@@ -39,32 +43,52 @@ export function helpOf({ key, label, text, low, high, unit, stops, fixed, kind }
 // Of a title of an axis or the head of a column, without its unit.
 export function titled(title) {
   const text = plainLabel(title).replace(UNIT, "");
-  return entryOf(String(title).replace(UNIT, "")) ?? entryOf(text) ?? entryOf(`column.${text}`)
-    ?? (/^dr\/dt/.test(text) ? entryOf("column.dr/dt") : undefined)
-    ?? (/^(α|alpha)/.test(text) ? entryOf("α") : undefined)
-    ?? (/surfaces/.test(text) ? entryOf("surfaces at the end") : undefined);
+  return (
+    entryOf(String(title).replace(UNIT, "")) ??
+    entryOf(text) ??
+    entryOf(`column.${text}`) ??
+    (/^dr\/dt/.test(text) ? entryOf("column.dr/dt") : undefined) ??
+    (/^(α|alpha)/.test(text) ? entryOf("α") : undefined) ??
+    (/surfaces/.test(text) ? entryOf("surfaces at the end") : undefined)
+  );
 }
 
 // All words of a sentence that have an entry: those of the status line.
-export const wordsIn = (text) => WORDS.filter(({ word, names }) => [word, ...names].some(
-  (one) => one.length > 3 && !one.includes(".") && text.includes(one)));
+export const wordsIn = (text) =>
+  WORDS.filter(({ word, names }) =>
+    [word, ...names].some((one) => one.length > 3 && !one.includes(".") && text.includes(one)),
+  );
 
 export class Help {
   constructor(panel, signal) {
     this.panel = panel;
-    this.tip = make("div", { class: "nsx-tip", role: "tooltip", id: `nsx-tip-${panel.view}`, hidden: true });
+    this.tip = make("div", {
+      class: "nsx-tip",
+      role: "tooltip",
+      id: `nsx-tip-${panel.view}`,
+      hidden: true,
+    });
     panel.body.append(this.tip);
     this.columns = []; // what a screen reader says of each column
-    this.button = make("button", {
-      type: "button", class: "nsx-button", "data-action": "words", "aria-label": "Words and symbols",
-      title: "Words and symbols of this panel", on: { click: () => this.dialog() },
-    }, "?");
+    this.button = make(
+      "button",
+      {
+        type: "button",
+        class: "nsx-button",
+        "data-action": "words",
+        "aria-label": "Words and symbols",
+        title: "Words and symbols of this panel",
+        on: { click: () => this.dialog() },
+      },
+      "?",
+    );
     const { root } = panel;
     const listen = (name, hear) => root.addEventListener(name, hear, { signal });
     listen("pointerover", (event) => {
       if (event.pointerType !== "touch" && !event.buttons) this.later(event.target);
     });
-    listen("pointerout", (event) => { // a finger that was lifted is out at once
+    listen("pointerout", (event) => {
+      // a finger that was lifted is out at once
       if (event.pointerType !== "touch") this.later(null);
     });
     listen("pointerdown", (event) => {
@@ -77,13 +101,18 @@ export class Help {
       if (event.pointerType === "touch") this.touch(event.target);
     });
     listen("focusin", ({ target }) => target.matches(":focus-visible") && this.later(target));
-    listen("focusout", () => { // a tap takes the focus from what had it, and shows its own tip
+    listen("focusout", () => {
+      // a tap takes the focus from what had it, and shows its own tip
       if (!this.finger || performance.now() - this.tapped > TAPPED) this.later(null);
     });
-    document.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && !this.tip.hidden) event.preventDefault(); // closes the tip alone
-      if (event.key !== "Tab") this.hide();
-    }, { signal, capture: true });
+    document.addEventListener(
+      "keydown",
+      (event) => {
+        if (event.key === "Escape" && !this.tip.hidden) event.preventDefault(); // closes the tip alone
+        if (event.key !== "Tab") this.hide();
+      },
+      { signal, capture: true },
+    );
     signal.addEventListener("abort", () => clearTimeout(this.timer));
   }
 
@@ -117,13 +146,16 @@ export class Help {
     const pinned = /^pinned (\w)/.exec(name);
     const own = entryOf(name) ?? entryOf(plainLabel(name));
     const axis = titled(picture.layout?.[`yaxis${yaxis.slice(1)}`]?.title?.text ?? "");
-    const start = [...controls.byKey.values()].find(({ key, spec }) => START.test(key) && spec.label === `${name}(0)`);
+    const start = [...controls.byKey.values()].find(
+      ({ key, spec }) => START.test(key) && spec.label === `${name}(0)`,
+    );
     const unit = start?.spec.unit ? `, in ${start.spec.unit}` : "";
     let found = own;
     if (pinned) {
       const all = pins.pins?.find(({ letter }) => letter === pinned[1])?.all;
       found = { ...entryOf("pinned"), word: name, ...(all && { equation: all }) };
-    } else if (start && !(own && own === axis)) found = { word: name, means: `A coordinate of the model${unit}.` };
+    } else if (start && !(own && own === axis))
+      found = { word: name, means: `A coordinate of the model${unit}.` };
     if (!clicks) return found;
     found ??= { word: name, means: "" };
     return { ...found, means: `${found.means} ${this.finger ? TAP : CLICK}`.trim() };
@@ -170,7 +202,8 @@ export class Help {
 
   // For screen readers: each control and column is described by its entry.
   describe() {
-    for (const control of this.panel.controls.byKey.values()) control.describe(spoken(helpOf(control.spec)));
+    for (const control of this.panel.controls.byKey.values())
+      control.describe(spoken(helpOf(control.spec)));
     this.describeColumns();
   }
 
@@ -185,11 +218,15 @@ export class Help {
 
   // What stands in the plots, in one sentence: else a screen reader reads each number of their axes.
   describePlots() {
-    const { plot, picture: { layout } } = this.panel;
+    const {
+      plot,
+      picture: { layout },
+    } = this.panel;
     if (!layout || layout === this.layout) return;
     this.layout = layout;
     this.plots ??= this.aloud("plots");
-    for (const ink of plot.querySelectorAll("svg.main-svg")) ink.setAttribute("aria-hidden", "true");
+    for (const ink of plot.querySelectorAll("svg.main-svg"))
+      ink.setAttribute("aria-hidden", "true");
     plot.setAttribute("aria-describedby", this.plots.id);
     setText(this.plots, plotted(layout));
   }
@@ -204,7 +241,9 @@ export class Help {
   entries() {
     const { controls, table, picture } = this.panel;
     const layout = picture.layout ?? {};
-    const axes = Object.entries(layout).filter(([key]) => /^[xy]axis/.test(key)).map(([, { title }]) => title?.text);
+    const axes = Object.entries(layout)
+      .filter(([key]) => /^[xy]axis/.test(key))
+      .map(([, { title }]) => title?.text);
     const found = [
       ...[...controls.byKey.values()].map(({ spec }) => helpOf(spec)),
       ...[...table.head.cells].map((head) => titled(head.dataset.name ?? head.textContent)),
@@ -219,15 +258,26 @@ export class Help {
   dialog() {
     this.hide();
     const close = make("button", { type: "submit", class: "nsx-button nsx-wide" }, "Close");
-    const list = make("dl", { class: "nsx-words-list", tabindex: 0, "aria-label": "Words and symbols" });
+    const list = make("dl", {
+      class: "nsx-words-list",
+      tabindex: 0,
+      "aria-label": "Words and symbols",
+    });
     for (const { word, means, equation } of this.entries()) {
       list.append(make("dt", {}, labelNodes(word)), make("dd", {}, means));
       if (equation) list.append(make("dd", { class: "nsx-equation" }, equation));
     }
-    const dialog = make("dialog", { class: "nsx-dialog", "aria-label": "Words and symbols" }, make(
-      "form", { method: "dialog" }, make("strong", {}, "Words and symbols"), list,
-      make("div", { class: "nsx-dialog-buttons" }, close),
-    ));
+    const dialog = make(
+      "dialog",
+      { class: "nsx-dialog", "aria-label": "Words and symbols" },
+      make(
+        "form",
+        { method: "dialog" },
+        make("strong", {}, "Words and symbols"),
+        list,
+        make("div", { class: "nsx-dialog-buttons" }, close),
+      ),
+    );
     dialog.addEventListener("close", () => dialog.remove());
     this.panel.body.append(dialog);
     dialog.showModal();
@@ -237,19 +287,31 @@ export class Help {
 // "2 plots: y (m) over time t (s); y (m/s) over y (m)." Of plots that share an axis one has its title.
 export function plotted(layout) {
   const axis = (name) => layout[`${name[0]}axis${name.slice(1)}`] ?? {};
-  const own = Object.keys(layout).filter((key) => /^xaxis/.test(key)).map((key) => `x${key.slice(5)}`);
+  const own = Object.keys(layout)
+    .filter((key) => /^xaxis/.test(key))
+    .map((key) => `x${key.slice(5)}`);
   const shared = (name) => axis(name).matches ?? name;
-  const said = own.map((name) => {
-    const across = own.find((other) => shared(other) === shared(name) && axis(other).title?.text);
-    const [up, along] = [axis(axis(name).anchor ?? "y"), axis(across ?? name)].map(({ title }) => plainLabel(title?.text ?? ""));
-    return along ? `${up} over ${along}` : up;
-  }).filter(Boolean);
+  const said = own
+    .map((name) => {
+      const across = own.find((other) => shared(other) === shared(name) && axis(other).title?.text);
+      const [up, along] = [axis(axis(name).anchor ?? "y"), axis(across ?? name)].map(({ title }) =>
+        plainLabel(title?.text ?? ""),
+      );
+      return along ? `${up} over ${along}` : up;
+    })
+    .filter(Boolean);
   return said.length ? `${said.length} plot${said.length > 1 ? "s" : ""}: ${said.join("; ")}.` : "";
 }
 
-const spoken = (entry) => (entry?.brief ? entry.brief : entry ? [entry.means, entry.equation].filter(Boolean).join(" ") : "");
+const spoken = (entry) =>
+  entry?.brief ? entry.brief : entry ? [entry.means, entry.equation].filter(Boolean).join(" ") : "";
 
 function written({ word, means, equation }) {
-  return make("div", {}, make("strong", {}, labelNodes(word)), make("div", {}, means),
-    equation ? make("div", { class: "nsx-equation" }, equation) : null);
+  return make(
+    "div",
+    {},
+    make("strong", {}, labelNodes(word)),
+    make("div", {}, means),
+    equation ? make("div", { class: "nsx-equation" }, equation) : null,
+  );
 }

@@ -11,17 +11,33 @@ export class Hints {
     const all = [
       "Click a curve or a row of the table: the time cursor goes there.",
       pins && "Pin keeps this run as a pale picture to compare with.",
-      mechanism?.items.some(({ grip }) => grip) && "Drag a body of the mechanism to start the run elsewhere.",
+      mechanism?.items.some(({ grip }) => grip) &&
+        "Drag a body of the mechanism to start the run elsewhere.",
     ].filter(Boolean);
-    const node = make("aside", { class: "nsx-hints", "aria-label": "Hints" },
+    const node = make(
+      "aside",
+      { class: "nsx-hints", "aria-label": "Hints" },
       make("ul", {}, ...all.map((one) => make("li", {}, one))),
-      make("button", { type: "button", class: "nsx-button nsx-wide", on: { click: () => {
-        node.remove();
-        room("");
-        body.querySelector("input, select")?.focus();
-      } } }, "Got it"));
+      make(
+        "button",
+        {
+          type: "button",
+          class: "nsx-button nsx-wide",
+          on: {
+            click: () => {
+              node.remove();
+              room("");
+              body.querySelector("input, select")?.focus();
+            },
+          },
+        },
+        "Got it",
+      ),
+    );
     const column = body.querySelector(".nsx-controls");
-    const room = (px) => { column.style.marginBottom = px; };
+    const room = (px) => {
+      column.style.marginBottom = px;
+    };
     body.append(node);
     room(`${node.offsetHeight + 16}px`); // nothing lies below it
     keep();

@@ -53,7 +53,10 @@ export function remember(model, preset) {
 // A preset of the same name is replaced.
 export function add(model, name, state) {
   const data = read();
-  data.own[model] = [...(data.own[model] ?? []).filter((one) => one.name !== name), { name, state }];
+  data.own[model] = [
+    ...(data.own[model] ?? []).filter((one) => one.name !== name),
+    { name, state },
+  ];
   write(data);
 }
 
@@ -112,16 +115,31 @@ function merge(text) {
 // Asks for a name; resolves to it, or to null.
 export function nameDialog(root, { title, text = "" }) {
   return new Promise((resolve) => {
-    const input = make("input", { type: "text", class: "nsx-field nsx-field-text", "aria-label": title });
+    const input = make("input", {
+      type: "text",
+      class: "nsx-field nsx-field-text",
+      "aria-label": title,
+    });
     input.value = text;
-    const button = (label, value) => make(
-      "button", { type: "submit", class: "nsx-button nsx-wide", value }, label,
+    const button = (label, value) =>
+      make("button", { type: "submit", class: "nsx-button nsx-wide", value }, label);
+    const dialog = make(
+      "dialog",
+      { class: "nsx-dialog" },
+      make(
+        "form",
+        { method: "dialog" },
+        make("strong", {}, title),
+        input,
+        // the first button is the one that Enter presses
+        make(
+          "div",
+          { class: "nsx-dialog-buttons" },
+          button("Save", "accept"),
+          button("Cancel", "cancel"),
+        ),
+      ),
     );
-    const dialog = make("dialog", { class: "nsx-dialog" }, make(
-      "form", { method: "dialog" }, make("strong", {}, title), input,
-      // the first button is the one that Enter presses
-      make("div", { class: "nsx-dialog-buttons" }, button("Save", "accept"), button("Cancel", "cancel")),
-    ));
     dialog.addEventListener("close", () => {
       dialog.remove();
       resolve(dialog.returnValue === "accept" && input.value.trim() ? input.value.trim() : null);

@@ -12,11 +12,18 @@ export function pressed(panel, event) {
   if (command && !typing && (key === "z" || key === "y")) {
     event.preventDefault();
     panel.act(key === "y" || event.shiftKey ? "redo" : "undo");
-  } else if ((key === "n" || key === "p") && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+  } else if (
+    (key === "n" || key === "p") &&
+    !typing &&
+    !event.ctrlKey &&
+    !event.metaKey &&
+    !event.altKey
+  ) {
     if (event.target.closest?.("select")) return; // it chooses by letters
     event.preventDefault();
     panel.clock.jump(key === "n" ? 1 : -1);
-  } else if (key === "escape" && panel.lecture.on && !typing && !event.defaultPrevented) panel.lecture.toggle(false);
+  } else if (key === "escape" && panel.lecture.on && !typing && !event.defaultPrevented)
+    panel.lecture.toggle(false);
   else if (key === "l" && !typing && !command && !event.altKey && !event.repeat) {
     if (event.target.closest?.("select")) return;
     event.preventDefault();

@@ -9,27 +9,44 @@ const USUAL = 4; // so many sliders of parameters stand there until others are c
 export class Lecture {
   constructor(root, controls, signal) {
     Object.assign(this, { root, controls, on: false });
-    this.button = make("button", {
-      type: "button",
-      class: "nsx-button",
-      "data-action": "lecture",
-      "aria-label": "Lecture mode",
-      "aria-pressed": "false",
-      title: "Lecture mode: full screen, large text, chosen sliders (l)",
-      on: { click: () => this.toggle() },
-    }, icon("screen"));
+    this.button = make(
+      "button",
+      {
+        type: "button",
+        class: "nsx-button",
+        "data-action": "lecture",
+        "aria-label": "Lecture mode",
+        "aria-pressed": "false",
+        title: "Lecture mode: full screen, large text, chosen sliders (l)",
+        on: { click: () => this.toggle() },
+      },
+      icon("screen"),
+    );
     this.list = make("div", { class: "nsx-menu-list nsx-choices" });
     this.menu = make(
-      "details", { class: "nsx-menu", hidden: true },
-      make("summary", { class: "nsx-button nsx-wide", title: "Which controls are shown" }, "Controls"),
+      "details",
+      { class: "nsx-menu", hidden: true },
+      make(
+        "summary",
+        { class: "nsx-button nsx-wide", title: "Which controls are shown" },
+        "Controls",
+      ),
       this.list,
     );
-    document.addEventListener("fullscreenchange", () => {
-      if (this.on && this.full && !document.fullscreenElement) this.toggle(false); // Escape
-    }, { signal });
-    document.addEventListener("pointerdown", (event) => {
-      if (!this.menu.contains(event.target)) this.menu.open = false;
-    }, { signal, capture: true });
+    document.addEventListener(
+      "fullscreenchange",
+      () => {
+        if (this.on && this.full && !document.fullscreenElement) this.toggle(false); // Escape
+      },
+      { signal },
+    );
+    document.addEventListener(
+      "pointerdown",
+      (event) => {
+        if (!this.menu.contains(event.target)) this.menu.open = false;
+      },
+      { signal, capture: true },
+    );
   }
 
   // What the schema says: the title names what has been chosen before.

@@ -36,7 +36,11 @@ export function takeLibrary(version, buffer) {
     delete LIBRARIES[version]; // the next panel may try again
     throw error;
   });
-  Object.defineProperty(LIBRARIES, "latest", { value: version, writable: true, configurable: true });
+  Object.defineProperty(LIBRARIES, "latest", {
+    value: version,
+    writable: true,
+    configurable: true,
+  });
   return LIBRARIES[version];
 }
 

@@ -3,11 +3,25 @@
 import { fit, lastIndex, lowered, make } from "./dom.js";
 import { clamp, niceBelow, quantity } from "./scale.js";
 import { DASHES } from "./pins.js";
-import { ELEMENTS, isLit, springInk } from "./schematic.js";
+import { ELEMENTS, isLit, springInk, zigzag } from "./schematic.js";
 import { onGround } from "./theme.js";
 
 const MARGIN = 16;
-const ROLES = ["trace", "fixed", "wire", "part", "blade", "link", "node", "lamp", "spring", "body", "mark", "point", "arrow"];
+const ROLES = [
+  "trace",
+  "fixed",
+  "wire",
+  "part",
+  "blade",
+  "link",
+  "node",
+  "lamp",
+  "spring",
+  "body",
+  "mark",
+  "point",
+  "arrow",
+];
 const ROOM = 26; // px above and below, at least, for the scales and what is switched on and off
 
 export class Stage {
@@ -53,9 +67,14 @@ export class Stage {
     const head = this.foot ? ROOM : 0;
     const foot = this.foot ?? 0;
     const fitting = Math.min(
-      (width - 2 * this.margin) / (right - left || 1), (height - 2 * this.margin - head - foot) / (top - bottom || 1),
+      (width - 2 * this.margin) / (right - left || 1),
+      (height - 2 * this.margin - head - foot) / (top - bottom || 1),
     );
-    const { size: zoom, x: mx, y: my } = this.window ?? { size: 1, x: (left + right) / 2, y: (bottom + top) / 2 };
+    const {
+      size: zoom,
+      x: mx,
+      y: my,
+    } = this.window ?? { size: 1, x: (left + right) / 2, y: (bottom + top) / 2 };
     const scale = fitting * zoom;
     this.centre = (height + head - foot) / 2;
     const [x0, y0] = [width / 2 - scale * mx, this.centre + scale * my];
@@ -99,8 +118,10 @@ export class Stage {
       const size = clamp((this.window?.size ?? 1) * factor, 1, 200);
       const [x, y] = this.world(px, py);
       const scale = (this.scale * size) / (this.window?.size ?? 1);
-      this.window = size === 1 ? null
-        : { size, x: x - (px - width / 2) / scale, y: y + (py - this.centre) / scale };
+      this.window =
+        size === 1
+          ? null
+          : { size, x: x - (px - width / 2) / scale, y: y + (py - this.centre) / scale };
     }
     this.draw();
   }
@@ -115,7 +136,8 @@ export class Stage {
     const { t, xy, moving } = run;
     const now = Float64Array.from(run.still);
     const [a, b] = [i * moving.length, Math.min(i + 1, t.length - 1) * moving.length];
-    for (let k = 0; k < moving.length; k++) now[moving[k]] = xy[a + k] + part * (xy[b + k] - xy[a + k]);
+    for (let k = 0; k < moving.length; k++)
+      now[moving[k]] = xy[a + k] + part * (xy[b + k] - xy[a + k]);
     return now;
   }
 
@@ -123,7 +145,8 @@ export class Stage {
   middle(run, { item, first }, i) {
     const now = this.numbers(run, i);
     let [x, y] = [0, 0];
-    for (let k = first; k < first + 2 * item.n; k += 2) [x, y] = [x + now[k] / item.n, y + now[k + 1] / item.n];
+    for (let k = first; k < first + 2 * item.n; k += 2)
+      [x, y] = [x + now[k] / item.n, y + now[k + 1] / item.n];
     return [x, y];
   }
 
@@ -152,7 +175,12 @@ export class Stage {
   }
 
   stroke(colour, width, pen = this.pen) {
-    Object.assign(pen, { strokeStyle: colour, lineWidth: width * (this.theme.thick ?? 1), lineCap: "round", lineJoin: "round" });
+    Object.assign(pen, {
+      strokeStyle: colour,
+      lineWidth: width * (this.theme.thick ?? 1),
+      lineCap: "round",
+      lineJoin: "round",
+    });
     pen.stroke();
   }
 
@@ -209,7 +237,13 @@ export class Stage {
   arrow({ points: [[ax, ay], [bx, by]] }) {
     const turn = Math.atan2(by - ay, bx - ax);
     const barb = (side) => [bx - 9 * Math.cos(turn + side), by - 9 * Math.sin(turn + side)];
-    this.path([[ax, ay], [bx, by]], false);
+    this.path(
+      [
+        [ax, ay],
+        [bx, by],
+      ],
+      false,
+    );
     this.stroke(this.theme.text, 1.5);
     this.path([barb(0.45), [bx, by], barb(-0.45)], false);
     this.stroke(this.theme.text, 1.5);
@@ -268,7 +302,12 @@ export class Stage {
   label({ item, index, points }) {
     const { theme } = this;
     const [xs, ys] = [0, 1].map((k) => points.map((point) => point[k]));
-    const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+    const [left, right, top, bottom] = [
+      Math.min(...xs),
+      Math.max(...xs),
+      Math.min(...ys),
+      Math.max(...ys),
+    ];
     const round = item.kind === "circle" ? item.radius * this.scale : 0;
     const free = item.kind === "text";
     const usual = measured(item.label, this.font(12));
@@ -276,12 +315,19 @@ export class Stage {
     const font = this.font(clamp(Math.floor(12 * part), 9, 12));
     const own = measured(item.label, font);
     const inside = (2 * round || (item.closed ? right - left : 0)) > own + 6;
-    const ink = inside && item.role === "body" ? theme.paper : isLit(this, item) ? "#000" : theme.text;
+    const ink =
+      inside && item.role === "body" ? theme.paper : isLit(this, item) ? "#000" : theme.text;
     const [wide, high] = [own + 8, 24];
     const what = [item.label, font, ink, theme.paper, inside];
     const image = this.kept(`label ${index}`, what, wide, high, (pen) => {
-      Object.assign(pen, { font, textBaseline: "middle", fillStyle: ink, strokeStyle: theme.paper,
-        lineWidth: 3, lineJoin: "round" });
+      Object.assign(pen, {
+        font,
+        textBaseline: "middle",
+        fillStyle: ink,
+        strokeStyle: theme.paper,
+        lineWidth: 3,
+        lineJoin: "round",
+      });
       if (!inside) pen.strokeText(item.label, 4, high / 2);
       pen.fillText(item.label, 4, high / 2);
     });
@@ -297,7 +343,10 @@ export class Stage {
     const key = [...what, ratio].join();
     const before = this.images.get(name);
     if (before?.key === key) return before.image;
-    const image = make("canvas", { width: Math.ceil(ratio * wide), height: Math.ceil(ratio * high) });
+    const image = make("canvas", {
+      width: Math.ceil(ratio * wide),
+      height: Math.ceil(ratio * high),
+    });
     const pen = image.getContext("2d");
     pen.scale(ratio, ratio);
     draw(pen);
@@ -315,8 +364,13 @@ export class Stage {
       const [x, y] = [10, 20];
       const colour = this.theme.muted;
       Object.assign(pen, { strokeStyle: colour, fillStyle: colour, font: this.font(11) });
-      for (const [to, at] of [["moveTo", [x, y - 3]], ["lineTo", [x, y]],
-        ["lineTo", [x + pixels, y]], ["lineTo", [x + pixels, y - 3]]]) pen[to](...at);
+      for (const [to, at] of [
+        ["moveTo", [x, y - 3]],
+        ["lineTo", [x, y]],
+        ["lineTo", [x + pixels, y]],
+        ["lineTo", [x + pixels, y - 3]],
+      ])
+        pen[to](...at);
       pen.stroke();
       pen.fillText(quantity(length, mechanism.unit ?? ""), x + pixels + 6, y + 1);
     });
@@ -335,20 +389,4 @@ function measured(text, font) {
     widths.set(key, pen.measureText(text).width);
   }
   return widths.get(key);
-}
-
-function zigzag([ax, ay], [bx, by]) {
-  const [dx, dy] = [bx - ax, by - ay];
-  const length = Math.hypot(dx, dy) || 1;
-  const [nx, ny] = [(-dy / length) * 6, (dx / length) * 6];
-  const coils = 12; // a fixed number: the zigzag stretches as a spring does
-  const points = [[ax, ay]];
-  for (let k = 1; k < coils; k++) {
-    const s = 0.1 + (0.8 * (k - 0.5)) / (coils - 1);
-    const side = k % 2 ? 1 : -1;
-    points.push([ax + s * dx + side * nx, ay + s * dy + side * ny]);
-  }
-  points.splice(1, 0, [ax + 0.08 * dx, ay + 0.08 * dy]);
-  points.push([ax + 0.92 * dx, ay + 0.92 * dy], [bx, by]);
-  return points;
 }

@@ -31,7 +31,10 @@ export async function movie(stage, clock, wanted, maker, tell) {
     Object.assign(pen, { font: copy.font(13), fillStyle: copy.theme.text });
     pen.fillText(`t = ${clock.said(time)}`, 10, stage.height - 10);
   };
-  const film = format === "gif" ? new Gif(wide, high, 100 / PICTURES.gif) : new Webm(wide, high, PICTURES.webm);
+  const film =
+    format === "gif"
+      ? new Gif(wide, high, 100 / PICTURES.gif)
+      : new Webm(wide, high, PICTURES.webm);
   for (let k = 0; k < count; k++) {
     draw(k);
     await film.add(format === "gif" ? pen.getImageData(0, 0, wide, high) : canvas);

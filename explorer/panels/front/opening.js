@@ -22,13 +22,16 @@ export function showWhole(root, signal) {
   if (navigator.userActivation?.hasBeenActive ?? true) return;
   if (document.querySelector(".nsx-panel, .nsx-gallery") !== root) return; // two of them would take turns
   const thresholds = Array.from({ length: 21 }, (_, k) => k / 20);
-  const observer = new IntersectionObserver(([...seen]) => {
-    const { intersectionRatio, boundingClientRect } = seen.at(-1);
-    const fits = boundingClientRect.height <= window.innerHeight;
-    if (fits && intersectionRatio >= MOSTLY && intersectionRatio < 1) {
-      root.scrollIntoView({ block: "nearest", inline: "nearest" });
-    }
-  }, { threshold: thresholds });
+  const observer = new IntersectionObserver(
+    ([...seen]) => {
+      const { intersectionRatio, boundingClientRect } = seen.at(-1);
+      const fits = boundingClientRect.height <= window.innerHeight;
+      if (fits && intersectionRatio >= MOSTLY && intersectionRatio < 1) {
+        root.scrollIntoView({ block: "nearest", inline: "nearest" });
+      }
+    },
+    { threshold: thresholds },
+  );
   observer.observe(root);
   const leave = () => observer.disconnect();
   for (const event of ["pointerdown", "keydown", "wheel", "touchstart"]) {

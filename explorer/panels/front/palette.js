@@ -23,7 +23,11 @@ const hex = (bytes) => `#${[...bytes].map((b) => b.toString(16).padStart(2, "0")
 
 // The three numbers of "#rrggbb" or "rgb(r, g, b)".
 function numbers(colour) {
-  if (colour[0] !== "#") return colour.match(/[\d.]+/g)?.slice(0, 3).map(Number);
+  if (colour[0] !== "#")
+    return colour
+      .match(/[\d.]+/g)
+      ?.slice(0, 3)
+      .map(Number);
   const long = colour.length === 4 ? colour.replace(/[^#]/g, "$&$&") : colour;
   return [1, 3, 5].map((k) => parseInt(long.slice(k, k + 2), 16));
 }
@@ -38,14 +42,16 @@ export function recoloured(source, carried, name) {
   const size = view.getUint32(HEAD);
   if (String.fromCharCode(...bytes.subarray(HEAD + 4, HEAD + 8)) !== "PLTE") return source;
   const palette = bytes.subarray(HEAD + 8, HEAD + 8 + size);
-  for (let at = 3; at < size; at += 3) { // the first one is transparent
+  for (let at = 3; at < size; at += 3) {
+    // the first one is transparent
     const own = hex(palette.subarray(at, at + 3));
     const other = carried(own);
     if (other !== own) palette.set(numbers(other) ?? numbers(own), at);
   }
   view.setUint32(HEAD + 8 + size, checksum(bytes.subarray(HEAD + 4, HEAD + 8 + size)));
   let text = "";
-  for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  for (let at = 0; at < bytes.length; at += 8192)
+    text += String.fromCharCode(...bytes.subarray(at, at + 8192));
   const made = START + btoa(text);
   if (known.size >= MOST) known.delete(known.keys().next().value);
   known.set(key, made);

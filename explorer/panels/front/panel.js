@@ -5,14 +5,14 @@ import { readTheme, watchTheme } from "./theme.js";
 import { LIBRARIES, takeLibrary, versionOnPage } from "./library.js";
 import { Puller } from "./pull.js";
 import { Controls } from "./controls.js";
-import { clicked, Picture, pointers } from "./plots.js";
+import { clicked, compared, listenTo, Picture, timesOf } from "./plots.js";
 import { Cursor } from "./cursor.js";
 import { Grips } from "./grips.js";
 import { Handles } from "./handles.js";
 import { Arrows } from "./arrows.js";
 import { Stage } from "./mechanism.js";
 import { Clock } from "./clock.js";
-import { Divider } from "./divider.js";
+import { laidOut } from "./layout.js";
 import { EventTable } from "./table.js";
 import { Cards } from "./cards.js";
 import { Toolbar } from "./toolbar.js";
@@ -48,9 +48,11 @@ export class Panel {
         this.root.dataset.asked = message.seq ?? 0;
         return model.send(message);
       },
-      () => this.status.say({
-        level: "error", text: "The kernel does not answer. Run the cell again.",
-      }),
+      () =>
+        this.status.say({
+          level: "error",
+          text: "The kernel does not answer. Run the cell again.",
+        }),
     );
     this.toolbar = new Toolbar((action, value) => this.act(action, value), signal);
     this.pins = new Pins((action, value) => this.act(action, value));
@@ -62,31 +64,17 @@ export class Panel {
       this.puller.changes(values, drag);
     };
     const edit = (key, value, drag) => edits({ [key]: value }, drag);
-    this.controls = new Controls(this.column, edit, (key, span) => this.act("span", { key, ...span }));
+    this.controls = new Controls(this.column, edit, (key, span) =>
+      this.act("span", { key, ...span }),
+    );
     this.clock = new Clock((time) => this.move(time));
     this.table = new EventTable(
-      (time) => this.clock.seek(time), (page) => this.act("events_page", page),
+      (time) => this.clock.seek(time),
+      (page) => this.act("events_page", page),
       (column) => this.act("events_sort", column),
     );
-    this.plot = make("div", { class: "nsx-plot", role: "group" });
-    this.ink = make("canvas", { class: "nsx-ink", "aria-hidden": "true" });
-    this.plots = make("div", { class: "nsx-plots" }, this.plot, this.ink);
-    this.canvas = make("canvas", { class: "nsx-mechanism", role: "img" });
-    this.stage = make("div", { class: "nsx-stage" }, this.canvas);
     this.cards = new Cards();
-    this.side = make(
-      "div", { class: "nsx-side" }, this.stage, this.cards.node, this.clock.node, this.table.node,
-    );
-    this.body = make(
-      "div", { class: "nsx-body" },
-      this.bar, this.column, this.plots, this.side, this.status.node,
-    );
-    this.side.append(new Divider(this.body).node);
-    this.root = make(
-      "div",
-      { class: "nsx-panel", tabindex: "-1", "data-lm-suppress-shortcuts": "true", "data-frames": 0 },
-      this.body,
-    );
+    Object.assign(this, laidOut(this));
     el.append(this.root);
 
     this.lecture = new Lecture(this.root, this.controls, signal);
@@ -117,9 +105,12 @@ export class Panel {
     this.picture = new Picture(this.plot, this.ink, this.theme, {
       onDrawn: () => this.placeCursor(),
       resting: () => this.puller.idle,
-      onError: (error) => this.status.say({
-        level: "error", text: "The picture could not be drawn.", detail: String(error),
-      }),
+      onError: (error) =>
+        this.status.say({
+          level: "error",
+          text: "The picture could not be drawn.",
+          detail: String(error),
+        }),
     });
     const { picture, mechanism, clock, controls, status, pins } = this;
     this.takeaway = new TakeAway({ picture, mechanism, clock, controls, status, pins });
@@ -158,14 +149,24 @@ export class Panel {
   // For the whole picture, where one before it was missed.
   async askAgain() {
     const plotly = await versionOnPage();
-    this.puller.send({ type: "hello", view: this.view, seq: ++this.puller.seq, plotly, look: this.told });
+    this.puller.send({
+      type: "hello",
+      view: this.view,
+      seq: ++this.puller.seq,
+      plotly,
+      look: this.told,
+    });
   }
 
   async usePlotly(promise) {
     try {
       this.picture.plotly = await promise;
     } catch (error) {
-      this.status.say({ level: "error", text: "The plots could not be loaded.", detail: String(error) });
+      this.status.say({
+        level: "error",
+        text: "The plots could not be loaded.",
+        detail: String(error),
+      });
       return;
     }
     this.picture.pump();
@@ -225,15 +226,25 @@ export class Panel {
     }
     this.toolbar.state(content);
     this.pins.take(content.pins, this.theme, this.toolbar.pin.hidden);
-    const { figure, mechanism, table, instants, blows } = decode(Object.fromEntries(
-      ["figure", "mechanism", "table", "instants", "blows"].map((name) => [name, content[name]]),
-    ), buffers);
+    const { figure, mechanism, table, instants, blows } = decode(
+      Object.fromEntries(
+        ["figure", "mechanism", "table", "instants", "blows"].map((name) => [name, content[name]]),
+      ),
+      buffers,
+    );
     if (!figure) {
       release();
       if (own) this.plot.dataset.seq = seq;
       return;
     }
-    const parts = { mechanism, table, instants, blows, cards: content.cards, t: timesOf(figure, mechanism) };
+    const parts = {
+      mechanism,
+      table,
+      instants,
+      blows,
+      cards: content.cards,
+      t: timesOf(figure, mechanism),
+    };
     const { layout } = figure;
     if (layout) this.plots.style.setProperty("--nsx-tall", `${layout.meta?.height ?? 400}px`);
     if (!this.frames) this.arrange(parts); // the first picture is drawn once, in the room it has
@@ -309,14 +320,10 @@ export class Panel {
       picture.catchUp();
       this.tell();
     };
-    pointers(plot, this.abort.signal);
-    plot.on("plotly_relayout", again);
-    plot.on("plotly_relayouting", again);
-    plot.on("plotly_legendclick", (click) => {
+    listenTo(plot, this.abort.signal, again, (click) => {
       const { help } = this;
       return help.mayToggle() && picture.toggle(click, !help.finger && click.event?.detail === 2);
     });
-    plot.on("plotly_legenddoubleclick", () => false); // the browser knows it, see `pointers`
     plot.on("plotly_click", (click) => {
       const { t, changes } = clicked(click, plot, picture.data);
       if (t !== undefined) this.clock.seek(t);
@@ -327,26 +334,25 @@ export class Panel {
   // Another window, or a size for which the points that there are do not do: ask for others.
   tell() {
     if (!this.looks || this.picture.moving) return;
-    const { look } = this.picture;
-    const { told } = this;
-    const grown = look.size.some((one, i) => one > 1.25 * told.size[i] || one < 0.75 * told.size[i]);
-    const same = told.of === look.of && JSON.stringify(told.ranges) === JSON.stringify(look.ranges);
-    const zoomed = Object.keys(look.ranges).length || Object.keys(told.ranges).length;
-    if (!grown && told.words === look.words && (same || !zoomed)) return;
+    const { wanted, settles } = compared(this.told, this.picture.look);
+    if (!wanted) return;
     const send = () => {
       if (this.picture.moving) return;
       this.told = this.picture.look;
       this.puller.look(this.told);
     };
     clearTimeout(this.lookTimer);
-    if (grown && same) this.lookTimer = setTimeout(send, SETTLE_MS);
+    if (settles) this.lookTimer = setTimeout(send, SETTLE_MS);
     else send();
   }
 
   async act(action, value) {
     if (TakeAway.takes(action)) await this.takeaway.save(action);
     else if (action === "load_state" && value === undefined) {
-      const text = await textDialog(this.root, { title: "Paste a saved state (JSON)", accept: "Load" });
+      const text = await textDialog(this.root, {
+        title: "Paste a saved state (JSON)",
+        accept: "Load",
+      });
       if (!text?.trim()) return;
       this.lecture.expect(text);
       this.puller.act(action, text);
@@ -383,10 +389,6 @@ export class Panel {
     this.picture.stop();
     this.root.remove();
   }
-}
-
-function timesOf(figure, mechanism) {
-  return mechanism?.t ?? figure.data.find((trace) => trace.meta?.t)?.meta.t;
 }
 
 function render({ model, el }) {

@@ -10,9 +10,15 @@ const SVG = "http://www.w3.org/2000/svg";
 
 function sample(colour, dash) {
   const svg = document.createElementNS(SVG, "svg");
-  for (const [name, value] of Object.entries({ width: 34, height: 8, "aria-hidden": "true" })) svg.setAttribute(name, value);
+  for (const [name, value] of Object.entries({ width: 34, height: 8, "aria-hidden": "true" }))
+    svg.setAttribute(name, value);
   const line = document.createElementNS(SVG, "path");
-  const pen = { d: "M0 4H34", stroke: colour, "stroke-width": 2.4, "stroke-dasharray": (DASHES[dash] ?? []).join(" ") };
+  const pen = {
+    d: "M0 4H34",
+    stroke: colour,
+    "stroke-width": 2.4,
+    "stroke-dasharray": (DASHES[dash] ?? []).join(" "),
+  };
   for (const [name, value] of Object.entries(pen)) line.setAttribute(name, value);
   svg.append(line);
   return svg;
@@ -49,10 +55,18 @@ export class Pins {
 
   chip({ letter, colour, dash }, theme) {
     const label = `Remove the pinned run ${letter}`;
-    const remove = make("button", {
-      type: "button", class: "nsx-button", "data-unpin": letter, "aria-label": label, title: label,
-      on: { click: () => this.remove(letter) },
-    }, icon("close"));
+    const remove = make(
+      "button",
+      {
+        type: "button",
+        class: "nsx-button",
+        "data-unpin": letter,
+        "aria-label": label,
+        title: label,
+        on: { click: () => this.remove(letter) },
+      },
+      icon("close"),
+    );
     const parts = [sample(onGround(colour, theme), dash), make("b", {}, letter), make("span", {})];
     return make("li", { "data-pin": letter }, ...parts, ...(this.fixed ? [] : [remove]));
   }
@@ -61,7 +75,8 @@ export class Pins {
   remove(letter) {
     const at = this.pins.findIndex((one) => one.letter === letter);
     const next = this.pins[at + 1] ?? this.pins[at - 1];
-    const target = next ? this.node.querySelector(`[data-unpin="${next.letter}"]`)
+    const target = next
+      ? this.node.querySelector(`[data-unpin="${next.letter}"]`)
       : this.node.closest(".nsx-panel")?.querySelector('[data-action="pin"]');
     target?.focus();
     this.onAction("unpin", letter);

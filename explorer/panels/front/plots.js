@@ -47,7 +47,8 @@ export class Picture {
       this.layout = figure.layout;
     }
     this.waiting?.release();
-    for (const trace of figure.data) if (trace.hovertemplate) trace.hovertemplate = readOut(trace.hovertemplate);
+    for (const trace of figure.data)
+      if (trace.hovertemplate) trace.hovertemplate = readOut(trace.hovertemplate);
     this.waiting = { data: figure.data, config: figure.config, drawn, release };
     if (document.hidden) release(); // no drawing in a hidden tab, and the kernel must not wait
     this.pump();
@@ -185,7 +186,10 @@ export class Picture {
     const { data, off } = this;
     const chosen = data[curveNumber];
     const one = named(chosen);
-    const others = data.filter((t) => t.showlegend && t.yaxis === chosen.yaxis).map(named).filter((t) => t !== one);
+    const others = data
+      .filter((t) => t.showlegend && t.yaxis === chosen.yaxis)
+      .map(named)
+      .filter((t) => t !== one);
     if (!alone && !off.delete(one)) off.add(one);
     else if (alone) {
       off.delete(one);
@@ -198,7 +202,9 @@ export class Picture {
   }
 
   shown(data) {
-    return this.off.size ? data.map((t) => (this.off.has(named(t)) ? { ...t, visible: "legendonly" } : t)) : data;
+    return this.off.size
+      ? data.map((t) => (this.off.has(named(t)) ? { ...t, visible: "legendonly" } : t))
+      : data;
   }
 
   settle() {
@@ -236,9 +242,32 @@ export class Picture {
 
 const named = ({ yaxis = "y", name }) => `${yaxis} ${name}`;
 
+// Whether a look asks for other points than the one that was told, and whether it may change yet:
+// the size alone is another.
+export function compared(told, look) {
+  const grown = look.size.some((one, i) => one > 1.25 * told.size[i] || one < 0.75 * told.size[i]);
+  const same = told.of === look.of && JSON.stringify(told.ranges) === JSON.stringify(look.ranges);
+  const zoomed = Object.keys(look.ranges).length || Object.keys(told.ranges).length;
+  const wanted = grown || told.words !== look.words || (!same && zoomed);
+  return { wanted, settles: grown && same };
+}
+
+export function timesOf(figure, mechanism) {
+  return mechanism?.t ?? figure.data.find((trace) => trace.meta?.t)?.meta.t;
+}
+
+// Calls `again` where the window of a plot changes, `toggle` where a name in its legend is clicked.
+export function listenTo(plot, signal, again, toggle) {
+  pointers(plot, signal);
+  plot.on("plotly_relayout", again);
+  plot.on("plotly_relayouting", again);
+  plot.on("plotly_legendclick", toggle);
+  plot.on("plotly_legenddoubleclick", () => false); // the browser knows it, see `pointers`
+}
+
 // What the browser takes for a double click is one, however late a busy page sees its clicks. Plotly
 // itself compares the times at which it sees the button go down, that of a drag among them.
-export function pointers(plot, signal) {
+function pointers(plot, signal) {
   doubleClicks(plot, signal);
   const finger = (event) => {
     if (event.touches.length === 1 && plot._fullLayout?.dragmode === false) event.stopPropagation();
@@ -266,7 +295,9 @@ export function clicked({ points: [point], event }, node, data) {
   const { t, key, at, each } = point?.data.meta ?? {};
   const axis = (id) => node._fullLayout[`${id[0]}axis${id.slice(1)}`];
   const box = node.getBoundingClientRect();
-  const map = data.find((one) => one.type === "heatmap" && one.meta?.key && one.xaxis === point?.data.xaxis);
+  const map = data.find(
+    (one) => one.type === "heatmap" && one.meta?.key && one.xaxis === point?.data.xaxis,
+  );
   if (map) {
     const [x, y] = [axis(map.xaxis), axis(map.yaxis)];
     const { key: across, up } = map.meta;

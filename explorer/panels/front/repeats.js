@@ -6,7 +6,8 @@ export class Repeats {
     if (again.length && this.number !== number - 1) return null;
     const [places, sent] = [new Map(again), buffers.values()];
     const all = Array.from({ length: buffers.length + again.length }, (_, i) =>
-      places.has(i) ? this.last[places.get(i)] : own(sent.next().value));
+      places.has(i) ? this.last[places.get(i)] : own(sent.next().value),
+    );
     [this.number, this.last] = [number, all];
     return all;
   }

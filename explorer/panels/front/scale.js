@@ -1,7 +1,7 @@
 // Numbers on a slider: positions, steps and how a value is written.
 
 // Prefixes of units, in ascending order. An m is one only in front of a unit: alone it is metres.
-const PREFIXES = { p: 1e-12, n: 1e-9, "µ": 1e-6, m: 1e-3, k: 1e3, M: 1e6, G: 1e9 };
+const PREFIXES = { p: 1e-12, n: 1e-9, µ: 1e-6, m: 1e-3, k: 1e3, M: 1e6, G: 1e9 };
 const SPELT = { u: "µ", "\u03bc": "µ" };
 const TAKES = /^(m|s|N|V|A|F|H|Ω|Pa|J|W|Hz|C)(?![a-z²³⁴])/; // ... in front of such a unit
 const SMALL = /^(s|V|A|F|H|C)$/; // below a millionth too
@@ -37,8 +37,9 @@ export function quantity(value, unit = "") {
 
 // What a plot says of a point in the same way: plotly's s writes 0.0032 m as 3.2mm.
 export function readOut(template) {
-  return template?.replace(/\.(\d)g\} (\S+?)(?=<|$)/g,
-    (whole, digits, unit) => (TAKES.test(unit) ? `.${digits}~s}${unit}` : whole));
+  return template?.replace(/\.(\d)g\} (\S+?)(?=<|$)/g, (whole, digits, unit) =>
+    TAKES.test(unit) ? `.${digits}~s}${unit}` : whole,
+  );
 }
 
 // By what numbers up to `largest` are multiplied, and the prefix that their unit then has: behind
@@ -47,7 +48,10 @@ export function prefixOf(largest, unit) {
   if (!TAKES.test(unit) || !(largest > 0) || (largest >= 0.1 && largest < 1e5)) return [1, ""];
   const power = clamp(3 * Math.floor(Math.log10(largest) / 3 + 1e-9), -12, 9);
   const name = { ...PREFIXES, m: 1e-3, "": 1 };
-  return [10 ** -power, Object.keys(name).find((one) => Math.abs(name[one] / 10 ** power - 1) < 1e-6)];
+  return [
+    10 ** -power,
+    Object.keys(name).find((one) => Math.abs(name[one] / 10 ** power - 1) < 1e-6),
+  ];
 }
 
 // What a person typed: a plain number becomes a number, also with its unit, or a prefix, or both
@@ -56,9 +60,11 @@ export function typedValue(text, unit = "") {
   const whole = text.trim().replace(/\u2212/g, "-");
   const named = Boolean(unit) && whole.endsWith(unit);
   const [, plain, prefix] = (named ? /^(.*?)\s*([pnµuμmkMG]?)$/ : /^(.*?)\s*([pnµuμkMG]?)$/).exec(
-    named ? whole.slice(0, -unit.length).trimEnd() : whole);
+    named ? whole.slice(0, -unit.length).trimEnd() : whole,
+  );
   const factor = prefix ? PREFIXES[SPELT[prefix] ?? prefix] : 1;
-  const known = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) && (!prefix || TAKES.test(unit));
+  const known =
+    /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) && (!prefix || TAKES.test(unit));
   const number = known ? (prefix ? tidy(Number(plain) * factor) : Number(plain)) : NaN;
   return Number.isFinite(number) ? number : text.trim(); // JSON has no infinity: 1e400 stays text
 }
@@ -71,9 +77,8 @@ export function niceBelow(x) {
 }
 
 export const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
-export const nearest = (values, x) => values.reduce(
-  (best, one, k) => (Math.abs(one - x) < Math.abs(values[best] - x) ? k : best), 0,
-);
+export const nearest = (values, x) =>
+  values.reduce((best, one, k) => (Math.abs(one - x) < Math.abs(values[best] - x) ? k : best), 0);
 export const tidy = (value) => Number(value.toPrecision(12)); // 0.30000000000000004 -> 0.3
 
 export class Scale {
@@ -88,7 +93,8 @@ export class Scale {
     // A drag moves in finer steps than a key, yet still lands on short numbers; a step that was
     // chosen is that of both, counted from where the range begins.
     this.from = step === undefined ? 0 : low;
-    this.grain = this.integer && step === undefined ? 1 : step ?? Math.min(this.step, niceBelow(span / 400));
+    this.grain =
+      this.integer && step === undefined ? 1 : (step ?? Math.min(this.step, niceBelow(span / 400)));
   }
 
   position(value) {
@@ -100,10 +106,17 @@ export class Scale {
   }
 
   round(value) {
-    if (this.stops) return this.stops[nearest(this.stops.map((one) => this.position(one)), this.position(value))];
-    const near = this.log && !this.integer
-      ? Number(value.toPrecision(3))
-      : tidy(this.from + Math.round((value - this.from) / this.grain) * this.grain);
+    if (this.stops)
+      return this.stops[
+        nearest(
+          this.stops.map((one) => this.position(one)),
+          this.position(value),
+        )
+      ];
+    const near =
+      this.log && !this.integer
+        ? Number(value.toPrecision(3))
+        : tidy(this.from + Math.round((value - this.from) / this.grain) * this.grain);
     return clamp(near, this.low, this.high);
   }
 
@@ -119,7 +132,8 @@ export class Scale {
   // `count` key steps from a value, which need not lie on the grid.
   move(value, count) {
     const [from, to] = this.ends;
-    if (this.stops) return this.stops[clamp(nearest(this.stops, value) + count, 0, this.stops.length - 1)];
+    if (this.stops)
+      return this.stops[clamp(nearest(this.stops, value) + count, 0, this.stops.length - 1)];
     if (!this.log) return clamp(tidy(value + count * this.step), this.low, this.high);
     const moved = this.round(10 ** (this.position(value) + (count * (to - from)) / 100));
     if (!this.integer || moved !== value) return moved;

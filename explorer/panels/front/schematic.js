@@ -44,7 +44,9 @@ function passed(stage, item) {
   }
   const i = lastIndex(t, stage.time);
   const j = Math.min(i + 1, t.length - 1);
-  return t[j] > t[i] ? sums[i] + ((stage.time - t[i]) / (t[j] - t[i])) * (sums[j] - sums[i]) : sums[i];
+  return t[j] > t[i]
+    ? sums[i] + ((stage.time - t[i]) / (t[j] - t[i])) * (sums[j] - sums[i])
+    : sums[i];
 }
 
 function wire(stage, { item, points }) {
@@ -52,8 +54,12 @@ function wire(stage, { item, points }) {
   const now = part(stage, item);
   const flows = stage.shows("currents") && Math.abs(now) > FAINT;
   stage.path(points, false);
-  stage.stroke(flows ? tint(stage, Math.abs(now)) : theme.muted, flows ? 1.5 + 2.5 * Math.abs(now) : 1.5);
-  if (flows) chevrons(stage, points, (((passed(stage, item) % 1) + 1) % 1) * SPACING, Math.sign(now));
+  stage.stroke(
+    flows ? tint(stage, Math.abs(now)) : theme.muted,
+    flows ? 1.5 + 2.5 * Math.abs(now) : 1.5,
+  );
+  if (flows)
+    chevrons(stage, points, (((passed(stage, item) % 1) + 1) % 1) * SPACING, Math.sign(now));
 }
 
 function tint(stage, size) {
@@ -70,7 +76,7 @@ function chevrons(stage, points, offset, way) {
     const length = Math.hypot(bx - ax, by - ay);
     const [ux, uy] = length > 0 ? [(way * (bx - ax)) / length, (way * (by - ay)) / length] : [0, 0];
     for (; next <= length; next += SPACING) {
-      const [x, y] = [ax + (way * ux * next), ay + (way * uy * next)];
+      const [x, y] = [ax + way * ux * next, ay + way * uy * next];
       pen.moveTo(x - 4 * ux - 4.5 * uy, y - 4 * uy + 4.5 * ux);
       pen.lineTo(x + 3 * ux, y + 3 * uy);
       pen.lineTo(x - 4 * ux + 4.5 * uy, y - 4 * uy - 4.5 * ux);
@@ -115,7 +121,13 @@ function blade(stage, { item, points: [[ax, ay], [bx, by]] }) {
   const turn = shown(stage, item) > 0.5 ? 0 : -OPEN;
   const [dx, dy] = [bx - ax, by - ay];
   const [cos, sin] = [Math.cos(turn), Math.sin(turn)];
-  stage.path([[ax, ay], [ax + cos * dx - sin * dy, ay + sin * dx + cos * dy]], false);
+  stage.path(
+    [
+      [ax, ay],
+      [ax + cos * dx - sin * dy, ay + sin * dx + cos * dy],
+    ],
+    false,
+  );
   stage.stroke(turn ? stage.theme.text : LIT, 3);
 }
 
@@ -154,7 +166,8 @@ export function springColour(theme, force) {
 
 function rgb(colour) {
   if (colour.startsWith("#")) {
-    const hex = colour.length === 4 ? [...colour.slice(1)].map((x) => x + x).join("") : colour.slice(1);
+    const hex =
+      colour.length === 4 ? [...colour.slice(1)].map((x) => x + x).join("") : colour.slice(1);
     return [0, 2, 4].map((k) => Number.parseInt(hex.slice(k, k + 2), 16));
   }
   return (colour.match(/[\d.]+/g) ?? [128, 128, 128]).slice(0, 3).map(Number);
@@ -162,4 +175,20 @@ function rgb(colour) {
 
 function mixed(from, to, share) {
   return `rgb(${from.map((x, k) => Math.round(x + share * (to[k] - x))).join(", ")})`;
+}
+
+export function zigzag([ax, ay], [bx, by]) {
+  const [dx, dy] = [bx - ax, by - ay];
+  const length = Math.hypot(dx, dy) || 1;
+  const [nx, ny] = [(-dy / length) * 6, (dx / length) * 6];
+  const coils = 12; // a fixed number: the zigzag stretches as a spring does
+  const points = [[ax, ay]];
+  for (let k = 1; k < coils; k++) {
+    const s = 0.1 + (0.8 * (k - 0.5)) / (coils - 1);
+    const side = k % 2 ? 1 : -1;
+    points.push([ax + s * dx + side * nx, ay + s * dy + side * ny]);
+  }
+  points.splice(1, 0, [ax + 0.08 * dx, ay + 0.08 * dy]);
+  points.push([ax + 0.92 * dx, ay + 0.92 * dy], [bx, by]);
+  return points;
 }

@@ -38,19 +38,24 @@ export async function copyText(root, text) {
 export function textDialog(root, { title, text = "", accept = null }) {
   return new Promise((resolve) => {
     const area = make("textarea", {
-      rows: 12, spellcheck: "false", "aria-label": title, readonly: accept === null,
+      rows: 12,
+      spellcheck: "false",
+      "aria-label": title,
+      readonly: accept === null,
     });
     area.value = text;
-    const close = (label, value) => make(
-      "button", { type: "submit", class: "nsx-button nsx-wide", value }, label,
-    );
-    const buttons = accept === null
-      ? [close("Close", "cancel")]
-      : [close("Cancel", "cancel"), close(accept, "accept")];
+    const close = (label, value) =>
+      make("button", { type: "submit", class: "nsx-button nsx-wide", value }, label);
+    const buttons =
+      accept === null
+        ? [close("Close", "cancel")]
+        : [close("Cancel", "cancel"), close(accept, "accept")];
     const form = make(
       "form",
       { method: "dialog" },
-      make("strong", {}, title), area, make("div", { class: "nsx-dialog-buttons" }, ...buttons),
+      make("strong", {}, title),
+      area,
+      make("div", { class: "nsx-dialog-buttons" }, ...buttons),
     );
     const dialog = make("dialog", { class: "nsx-dialog" }, form);
     dialog.addEventListener("close", () => {
@@ -79,8 +84,8 @@ export function stateInLink(root) {
   const found = new URL(name?.includes(":") ? name : location.href).searchParams.get(LINK_KEY);
   if (!found) return null;
   try {
-    const bytes = Uint8Array.from(
-      atob(found.replaceAll("-", "+").replaceAll("_", "/")), (one) => one.charCodeAt(0),
+    const bytes = Uint8Array.from(atob(found.replaceAll("-", "+").replaceAll("_", "/")), (one) =>
+      one.charCodeAt(0),
     );
     return new TextDecoder().decode(bytes);
   } catch {

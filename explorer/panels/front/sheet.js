@@ -13,7 +13,13 @@ const PT = 0.75; // of a pixel
 export function copyOf(stage, pen, width, height) {
   const theme = { ...stage.theme, ...LIGHT, body: "#0072B2", thick: 1 };
   const copy = Object.assign(Object.create(stage), {
-    pen, width, height, theme, images: new Map(), ratio: SHARP, onDraw: null,
+    pen,
+    width,
+    height,
+    theme,
+    images: new Map(),
+    ratio: SHARP,
+    onDraw: null,
   });
   if (stage.layers) copy.layers = Object.assign(Object.create(stage.layers), { stage: copy });
   return copy;
@@ -29,9 +35,8 @@ export async function sheet({ plots, stage, moment, title, lines, maker }) {
   const text = lines.flatMap((line) => wrapped(line, width - 2 * EDGE));
   const head = EDGE + TITLE + LINE * text.length + 12;
   const height = head + high + LINE + EDGE;
-  const written = (said, x, y, size, more = "") => (
-    `<text x="${x}" y="${y}" font-size="${size}" fill="${LIGHT.text}" ${more}>${escaped(said)}</text>`
-  );
+  const written = (said, x, y, size, more = "") =>
+    `<text x="${x}" y="${y}" font-size="${size}" fill="${LIGHT.text}" ${more}>${escaped(said)}</text>`;
   const parts = [
     `<rect width="${width}" height="${height}" fill="#fff"/>`,
     written(title, EDGE, EDGE + TITLE - 4, TITLE, 'font-weight="bold"'),
@@ -46,7 +51,9 @@ export async function sheet({ plots, stage, moment, title, lines, maker }) {
     const pen = new SvgPen();
     const clip = `<clipPath id="stage"><rect width="${right}" height="${stage.height}"/></clipPath>`;
     copyOf(stage, pen, right, stage.height).draw();
-    parts.push(`<g transform="translate(${EDGE + left},${head})">${clip}<g clip-path="url(#stage)">${pen.text}</g></g>`);
+    parts.push(
+      `<g transform="translate(${EDGE + left},${head})">${clip}<g clip-path="url(#stage)">${pen.text}</g></g>`,
+    );
     parts.push(written(moment, EDGE + left + 10, head + stage.height - 8, 12));
   }
   const spaces = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"';
@@ -64,7 +71,10 @@ async function painted({ svg, width, height }) {
   } finally {
     URL.revokeObjectURL(image.src);
   }
-  const canvas = make("canvas", { width: Math.round(SHARP * width), height: Math.round(SHARP * height) });
+  const canvas = make("canvas", {
+    width: Math.round(SHARP * width),
+    height: Math.round(SHARP * height),
+  });
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
   return canvas;
 }
@@ -92,7 +102,11 @@ export async function pdf(page) {
     "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
     `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 ${wide} ${high}] /Contents 4 0 R /Resources << /XObject << /I 5 0 R >> >> >>`,
     `<< /Length ${show.length} >>\nstream\n${show}\nendstream`,
-    [`<< ${image} /ColorSpace /DeviceRGB /BitsPerComponent 8 /Filter /FlateDecode /Length ${packed.length} >>\nstream\n`, packed, "\nendstream"],
+    [
+      `<< ${image} /ColorSpace /DeviceRGB /BitsPerComponent 8 /Filter /FlateDecode /Length ${packed.length} >>\nstream\n`,
+      packed,
+      "\nendstream",
+    ],
   ]);
 }
 
@@ -117,11 +131,14 @@ function pdfFile(objects) {
   const table = size;
   const rows = places.map((at) => `${String(at).padStart(10, "0")} 00000 n \n`).join("");
   const count = objects.length + 1;
-  add(`xref\n0 ${count}\n0000000000 65535 f \n${rows}trailer\n<< /Size ${count} /Root 1 0 R >>\nstartxref\n${table}\n%%EOF\n`);
+  add(
+    `xref\n0 ${count}\n0000000000 65535 f \n${rows}trailer\n<< /Size ${count} /Root 1 0 R >>\nstartxref\n${table}\n%%EOF\n`,
+  );
   return new Blob(parts, { type: "application/pdf" });
 }
 
-const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+const escaped = (text) =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
 // Lines that are no wider than the sheet, broken between the parts of a list.
 function wrapped(text, width) {

@@ -11,10 +11,19 @@ export class Sound {
     this.clock = clock;
     this.on = false;
     this.played = []; // loudness of each click, for who watches
-    this.button = make("button", {
-      type: "button", class: "nsx-button nsx-sound", "aria-pressed": "false", "aria-label": "Sound of impacts",
-      title: "Sound of impacts while playing", hidden: true, on: { click: () => this.toggle() },
-    }, icon("sound"));
+    this.button = make(
+      "button",
+      {
+        type: "button",
+        class: "nsx-button nsx-sound",
+        "aria-pressed": "false",
+        "aria-label": "Sound of impacts",
+        title: "Sound of impacts while playing",
+        hidden: true,
+        on: { click: () => this.toggle() },
+      },
+      icon("sound"),
+    );
     this.line = make("div", { class: "nsx-said-aloud", "aria-live": "polite", role: "log" });
     clock.node.append(this.button, this.line);
     clock.onPass = (from, to) => this.passed(from, to);

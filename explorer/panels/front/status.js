@@ -3,7 +3,8 @@
 import { icon, make, setText } from "./dom.js";
 
 // No line begins with a dot, or ends within a number.
-const whole = (text) => text.replaceAll(" \u00d7 ", "\u00a0\u00d7\u00a0").replaceAll(" \u00b7 ", "\u00a0\u00b7 ");
+const whole = (text) =>
+  text.replaceAll(" \u00d7 ", "\u00a0\u00d7\u00a0").replaceAll(" \u00b7 ", "\u00a0\u00b7 ");
 
 export class Status {
   constructor(onStop) {
@@ -13,24 +14,34 @@ export class Status {
     // what was checked of the run, each figure beside its bound: on hover, on focus, read aloud
     this.checks = make("span", { class: "nsx-checks", role: "note", tabindex: 0, hidden: true });
     this.bar = make("progress", { max: 1, hidden: true, "aria-label": "Progress" });
-    this.halt = make("button", {
-      type: "button",
-      class: "nsx-button nsx-stop",
-      "data-action": "stop",
-      title: "Stop the search; the best plan so far is shown",
-      hidden: true,
-      on: {
-        click: () => {
-          this.halt.disabled = true; // until the next search
-          setText(this.halt.lastChild, "Stopping");
-          onStop();
+    this.halt = make(
+      "button",
+      {
+        type: "button",
+        class: "nsx-button nsx-stop",
+        "data-action": "stop",
+        title: "Stop the search; the best plan so far is shown",
+        hidden: true,
+        on: {
+          click: () => {
+            this.halt.disabled = true; // until the next search
+            setText(this.halt.lastChild, "Stopping");
+            onStop();
+          },
         },
       },
-    }, icon("stop"), make("span", {}, "Stop"));
+      icon("stop"),
+      make("span", {}, "Stop"),
+    );
     this.node = make(
       "div",
       { class: "nsx-status", role: "status", "aria-live": "polite" },
-      this.dot, this.bar, this.halt, this.text, this.detail, this.checks,
+      this.dot,
+      this.bar,
+      this.halt,
+      this.text,
+      this.detail,
+      this.checks,
     );
     this.say({ level: "busy", text: "Starting" });
   }

@@ -82,7 +82,8 @@ export class Strokes {
       const mark = this.marks[i];
       const { name } = trace;
       if (mark.full.name !== name && this.legend.get(i)) rename(this.legend.get(i), name);
-      for (const holder of [mark.own, mark.full]) Object.assign(holder, { x: trace.x, y: trace.y, name });
+      for (const holder of [mark.own, mark.full])
+        Object.assign(holder, { x: trace.x, y: trace.y, name });
       if (mark.hidden) return;
       const [x, y] = [counted(mark.x, trace.x), counted(mark.y, trace.y)];
       pen.save();
@@ -126,11 +127,18 @@ export function isPlainLine(trace) {
 
 function isPlainStroke(trace) {
   const flat = (value) => typeof value !== "object" || value === null;
-  return isPlainLine(trace)
-    && ["lines", "markers", "lines+markers"].includes(trace.mode)
-    && ["none", "toself"].includes(trace.fill ?? "none") && !trace.stackgroup && !trace.selectedpoints
-    && (trace.line?.shape ?? "linear") === "linear" && !trace.connectgaps
-    && Object.values(trace.marker ?? {}).every(flat) && !trace.customdata && !trace.ids;
+  return (
+    isPlainLine(trace) &&
+    ["lines", "markers", "lines+markers"].includes(trace.mode) &&
+    ["none", "toself"].includes(trace.fill ?? "none") &&
+    !trace.stackgroup &&
+    !trace.selectedpoints &&
+    (trace.line?.shape ?? "linear") === "linear" &&
+    !trace.connectgaps &&
+    Object.values(trace.marker ?? {}).every(flat) &&
+    !trace.customdata &&
+    !trace.ids
+  );
 }
 
 function axisOf(layout, id) {
@@ -154,12 +162,13 @@ function look(node, share) {
   const style = getComputedStyle(node);
   const number = (text, otherwise) => (text === "" ? otherwise : parseFloat(text));
   return {
-    stroke: style.stroke, fill: style.fill,
+    stroke: style.stroke,
+    fill: style.fill,
     strokeAlpha: share * number(style.strokeOpacity, 1) * number(style.opacity, 1),
     fillAlpha: share * number(style.fillOpacity, 1) * number(style.opacity, 1),
     width: number(style.strokeWidth, 1),
-    dash: style.strokeDasharray === "none" ? []
-      : style.strokeDasharray.split(/[\s,]+/).map(parseFloat),
+    dash:
+      style.strokeDasharray === "none" ? [] : style.strokeDasharray.split(/[\s,]+/).map(parseFloat),
     join: style.strokeLinejoin || "miter",
     miter: number(style.strokeMiterlimit, 4),
   };
@@ -191,7 +200,8 @@ function linePath(pen, xs, ys, xaxis, yaxis) {
   for (let i = 0; i < xs.length; i++) {
     const x = within(x0 + px * xs[i]);
     const y = within(y0 + py * ys[i]);
-    if (Number.isNaN(x) || Number.isNaN(y)) lifted = true; // a NaN lifts the pen
+    if (Number.isNaN(x) || Number.isNaN(y))
+      lifted = true; // a NaN lifts the pen
     else if (lifted) {
       pen.moveTo(x, y);
       lifted = false;

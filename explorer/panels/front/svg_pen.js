@@ -4,7 +4,14 @@ const short = (x) => Number(x.toFixed(2));
 
 export class SvgPen {
   constructor() {
-    Object.assign(this, { parts: [], d: "", globalAlpha: 1, fillStyle: "#000", strokeStyle: "#000", lineWidth: 1 });
+    Object.assign(this, {
+      parts: [],
+      d: "",
+      globalAlpha: 1,
+      fillStyle: "#000",
+      strokeStyle: "#000",
+      lineWidth: 1,
+    });
   }
 
   clearRect() {

@@ -13,23 +13,34 @@ export class EventTable {
     this.onSeek = onSeek;
     this.onSort = onSort;
     this.page = 0;
-    const turn = (text, name, by) => make("button", {
-      type: "button", class: "nsx-page", "aria-label": name, title: name,
-      on: { click: () => onPage(this.page + by) },
-    }, text);
+    const turn = (text, name, by) =>
+      make(
+        "button",
+        {
+          type: "button",
+          class: "nsx-page",
+          "aria-label": name,
+          title: name,
+          on: { click: () => onPage(this.page + by) },
+        },
+        text,
+      );
     [this.earlier, this.later] = [turn("‹", "Page before", -1), turn("›", "Next page", 1)];
     this.leaf = make("select", {
-      class: "nsx-page", "aria-label": "Page of events",
+      class: "nsx-page",
+      "aria-label": "Page of events",
       on: { change: () => onPage(this.leaf.selectedIndex) },
     });
-    this.head = make("tr", { on: {
-      click: (event) => this.sort(event.target.closest("th")),
-      keydown: (event) => {
-        if (event.key !== "Enter" && event.key !== " ") return;
-        event.preventDefault();
-        this.sort(event.target.closest("th"));
+    this.head = make("tr", {
+      on: {
+        click: (event) => this.sort(event.target.closest("th")),
+        keydown: (event) => {
+          if (event.key !== "Enter" && event.key !== " ") return;
+          event.preventDefault();
+          this.sort(event.target.closest("th"));
+        },
       },
-    } });
+    });
     this.body = make("tbody", {
       on: {
         click: (event) => this.pick(event.target.closest("tr")),
@@ -39,7 +50,14 @@ export class EventTable {
     this.table = make("table", {}, make("thead", {}, this.head), this.body);
     this.note = make("div", { class: "nsx-table-note" });
     this.scroll = make("div", { class: "nsx-table" }, this.table);
-    const foot = make("div", { class: "nsx-table-foot" }, this.note, this.earlier, this.leaf, this.later);
+    const foot = make(
+      "div",
+      { class: "nsx-table-foot" },
+      this.note,
+      this.earlier,
+      this.leaf,
+      this.later,
+    );
     this.node = make("div", { class: "nsx-events" }, this.scroll, foot);
     this.times = [];
     this.columns = [];
@@ -58,8 +76,10 @@ export class EventTable {
     this.node.hidden = !table;
     if (!table) return;
     const { time, time_column: clock = 0 } = table;
-    const text = (value, k) => (time && k === clock
-      ? (value * time.factor).toFixed(time.digits).replace("-", "−") : cellText(value));
+    const text = (value, k) =>
+      time && k === clock
+        ? (value * time.factor).toFixed(time.digits).replace("-", "−")
+        : cellText(value);
     const written = table.rows.map((row) => row.map(text));
     this.measure(table.columns, written);
     const { rows } = table;
@@ -73,7 +93,8 @@ export class EventTable {
         const cell = line.cells[k] ?? line.appendChild(make("td"));
         const text = written[i][k];
         this.write(cell, text);
-        if (cell.className !== (words ? "nsx-words" : "")) cell.className = words ? "nsx-words" : "";
+        if (cell.className !== (words ? "nsx-words" : ""))
+          cell.className = words ? "nsx-words" : "";
       });
     });
     setText(this.note, table.note ?? "");
@@ -82,7 +103,9 @@ export class EventTable {
     this.page = page;
     this.earlier.hidden = this.later.hidden = this.leaf.hidden = pages < 2;
     if (this.leaf.length !== pages) {
-      this.leaf.replaceChildren(...Array.from({ length: pages }, (_, k) => make("option", {}, `${k + 1} of ${pages}`)));
+      this.leaf.replaceChildren(
+        ...Array.from({ length: pages }, (_, k) => make("option", {}, `${k + 1} of ${pages}`)),
+      );
     }
     this.leaf.selectedIndex = page;
     this.earlier.disabled = page < 1;
@@ -130,11 +153,13 @@ export class EventTable {
     if (news) {
       this.named = key;
       this.columns = names.map(() => ({ words: false, width: 0, least: 0 }));
-      this.head.replaceChildren(...names.map((name) => {
-        const [what, unit] = nameAndUnit(name);
-        const parts = unit ? [labelNodes(what), " ", make("span", {}, unit)] : [labelNodes(what)];
-        return make("th", { scope: "col", title: plainLabel(name) }, ...parts);
-      }));
+      this.head.replaceChildren(
+        ...names.map((name) => {
+          const [what, unit] = nameAndUnit(name);
+          const parts = unit ? [labelNodes(what), " ", make("span", {}, unit)] : [labelNodes(what)];
+          return make("th", { scope: "col", title: plainLabel(name) }, ...parts);
+        }),
+      );
       this.body.replaceChildren();
       delete this.head.dataset.sortable;
     }
@@ -200,9 +225,7 @@ export class EventTable {
     const row = event.target.closest("tr");
     const { rows } = this.body;
     const i = row?.sectionRowIndex ?? 0;
-    const targets = {
-      ArrowDown: i + 1, ArrowUp: i - 1, Home: 0, End: rows.length - 1,
-    };
+    const targets = { ArrowDown: i + 1, ArrowUp: i - 1, Home: 0, End: rows.length - 1 };
     if (event.key === "Enter") this.pick(row);
     else if (event.key in targets) {
       const to = rows[clamp(targets[event.key], 0, rows.length - 1)];
@@ -216,7 +239,8 @@ export class EventTable {
   mark(time) {
     let last = -1;
     this.times.forEach((one, k) => {
-      const later = last < 0 || one > this.times[last] || (one === this.times[last] && !this.falling);
+      const later =
+        last < 0 || one > this.times[last] || (one === this.times[last] && !this.falling);
       if (one <= time + 1e-9 && later) last = k;
     });
     this.current(this.body.rows[last]);
@@ -249,6 +273,10 @@ function nameAndUnit(name) {
 // A line ends between words, not within a formula or a pair of numbers.
 function cellText(value) {
   if (typeof value === "number") return shown(Number(value.toPrecision(5)));
-  return String(value ?? "").replaceAll(" - ", " − ").replace(/ ([−+]) /g, "\u00a0$1\u00a0")
-    .replace(/([<=>]|&[lg]t;) /g, "$1\u00a0").replaceAll(" →", "\u00a0→").replace(/(\d), (?=\d)/g, "$1,\u00a0");
+  return String(value ?? "")
+    .replaceAll(" - ", " − ")
+    .replace(/ ([−+]) /g, "\u00a0$1\u00a0")
+    .replace(/([<=>]|&[lg]t;) /g, "$1\u00a0")
+    .replaceAll(" →", "\u00a0→")
+    .replace(/(\d), (?=\d)/g, "$1,\u00a0");
 }

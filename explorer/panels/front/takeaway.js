@@ -31,7 +31,9 @@ export class TakeAway {
     try {
       await (format === "webm" || format === "gif" ? this.film(format) : this.page(format));
     } catch (error) {
-      this.status.briefly(`The ${format.toUpperCase()} could not be made: ${error.message ?? error}`);
+      this.status.briefly(
+        `The ${format.toUpperCase()} could not be made: ${error.message ?? error}`,
+      );
     } finally {
       this.busy = false;
     }
@@ -43,11 +45,17 @@ export class TakeAway {
 
   async page(format) {
     const page = await sheet({
-      plots: this.picture, stage: this.shown ? this.mechanism : null,
-      moment: `t = ${this.clock.said(this.clock.time)}`, title: this.title, lines: this.lines(), maker: this.maker,
+      plots: this.picture,
+      stage: this.shown ? this.mechanism : null,
+      moment: `t = ${this.clock.said(this.clock.time)}`,
+      title: this.title,
+      lines: this.lines(),
+      maker: this.maker,
     });
-    const made = format === "svg" ? new Blob([page.svg], { type: "image/svg+xml" })
-      : await (format === "pdf" ? pdf : png)(page);
+    const made =
+      format === "svg"
+        ? new Blob([page.svg], { type: "image/svg+xml" })
+        : await (format === "pdf" ? pdf : png)(page);
     this.write(made, format);
   }
 
@@ -61,14 +69,21 @@ export class TakeAway {
       this.status.briefly(`Filming the mechanism: ${done}. Save it once more to stop.`);
       return !this.stopped;
     };
-    const { blob, format, faster } = await movie(this.mechanism, this.clock, wanted, this.maker, tell);
+    const { blob, format, faster } = await movie(
+      this.mechanism,
+      this.clock,
+      wanted,
+      this.maker,
+      tell,
+    );
     if (!blob) {
       this.status.briefly("The film was stopped.");
       return;
     }
     let said = "";
     if (format !== wanted) said += " This browser makes no WebM, so it is a GIF.";
-    if (faster > 1.01) said += ` It plays ${faster.toPrecision(2)} times as fast as the panel, for it would be too long.`;
+    if (faster > 1.01)
+      said += ` It plays ${faster.toPrecision(2)} times as fast as the panel, for it would be too long.`;
     this.write(blob, format, said);
   }
 
@@ -90,12 +105,17 @@ export class TakeAway {
     });
     const words = (control) => {
       const { kind, spec, value } = control;
-      if (kind === "choice") return plainLabel(spec.choices.find(([one]) => one === value)?.[1] ?? String(value));
+      if (kind === "choice")
+        return plainLabel(spec.choices.find(([one]) => one === value)?.[1] ?? String(value));
       const written = typeof value === "number" ? quantity(value, spec.unit ?? "") : String(value);
       return `${lowered(spec.label)} = ${written}`;
     };
     const scheme = ({ key }) => /^(scheme|knob)/.test(key);
     const said = (controls) => controls.map(words).join(", ");
-    return [said(all.filter((one) => !scheme(one))), said(all.filter(scheme)), ...this.pins.lines()].filter(Boolean);
+    return [
+      said(all.filter((one) => !scheme(one))),
+      said(all.filter(scheme)),
+      ...this.pins.lines(),
+    ].filter(Boolean);
   }
 }

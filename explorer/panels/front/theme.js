@@ -25,7 +25,8 @@ export function readTheme(root) {
   theme.font = getComputedStyle(root).fontFamily;
   theme.scale = textScale(root.querySelector(".nsx-body") ?? root);
   theme.thick = root.classList.contains("nsx-lecture") ? 1.6 : 1; // of lines, for the last row
-  theme.thumb = matchMedia("(pointer: coarse)").matches && (root.clientWidth <= 700 || innerHeight <= 500);
+  theme.thumb =
+    matchMedia("(pointer: coarse)").matches && (root.clientWidth <= 700 || innerHeight <= 500);
   theme.body = theme.dark ? LIFTED["#0072b2"] : "#0072B2";
   return theme;
 }
@@ -44,7 +45,12 @@ function scaleText(layout, scale) {
 }
 
 export const LIGHT = {
-  text: "#222", muted: "#666", grid: "#e6e6e6", border: "#bbb", paper: "#fff", dark: false,
+  text: "#222",
+  muted: "#666",
+  grid: "#e6e6e6",
+  border: "#bbb",
+  paper: "#fff",
+  dark: false,
 };
 
 // Black and the dark Okabe-Ito blue vanish on a dark ground: lifted, but not so far that the blue
@@ -53,8 +59,13 @@ const LIFTED = { "#0072b2": "#4477ee" };
 
 // On white the light colours of Okabe and Ito are pale: before a projector they are darker, 4 : 1.
 const DEEP = {
-  "#e69f00": "#a66b00", "#56b4e9": "#1b7db5", "#cc79a7": "#a8437c", "#009e73": "#007d5b",
-  "#d55e00": "#b84f00", "#888888": "#666666", "#999999": "#666666",
+  "#e69f00": "#a66b00",
+  "#56b4e9": "#1b7db5",
+  "#cc79a7": "#a8437c",
+  "#009e73": "#007d5b",
+  "#d55e00": "#b84f00",
+  "#888888": "#666666",
+  "#999999": "#666666",
 };
 
 export function onGround(colour, theme) {
@@ -98,10 +109,14 @@ export function themedLayout(layout, theme) {
     font: { color: theme.text, family: theme.font, size: 12 },
   };
   out.modebar = {
-    ...out.modebar, bgcolor: "rgba(0,0,0,0)", color: theme.muted, activecolor: theme.accent,
+    ...out.modebar,
+    bgcolor: "rgba(0,0,0,0)",
+    color: theme.muted,
+    activecolor: theme.accent,
   };
   out.legend = { ...out.legend, bgcolor: "rgba(0,0,0,0)" };
-  if (theme.dark || theme.thick > 1) { // dots and maps have the colours of their legend
+  if (theme.dark || theme.thick > 1) {
+    // dots and maps have the colours of their legend
     const name = `${theme.dark} ${theme.thick} ${theme.text}`;
     const carried = (colour) => onGround(colour, theme);
     for (const image of out.images ?? []) image.source = recoloured(image.source, carried, name);

@@ -45,7 +45,8 @@ export class Thumb {
 
   play() {
     this.wanted = true;
-    if (!this.film || this.request || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    if (!this.film || this.request || matchMedia("(prefers-reduced-motion: reduce)").matches)
+      return;
     const rate = this.span / clamp(this.span, SHORTEST, LONGEST) / 1000;
     let before = null;
     const tick = (now) => {

@@ -7,53 +7,79 @@ const OWN_ACTIONS = new Set(["undo", "redo", "reset", "preset", "pin", "unpin"])
 export class Toolbar {
   constructor(onAction, signal) {
     this.onAction = onAction;
-    const button = (name, label, hint) => make(
-      "button",
-      {
-        type: "button",
-        class: "nsx-button",
-        "data-action": name,
-        "aria-label": label,
-        title: hint ?? label,
-        on: { click: () => onAction(name) },
-      },
-      icon(name),
-    );
+    const button = (name, label, hint) =>
+      make(
+        "button",
+        {
+          type: "button",
+          class: "nsx-button",
+          "data-action": name,
+          "aria-label": label,
+          title: hint ?? label,
+          on: { click: () => onAction(name) },
+        },
+        icon(name),
+      );
     this.title = make("div", { class: "nsx-title" });
     this.undo = button("undo", "Undo", "Undo (Ctrl+Z)");
     this.redo = button("redo", "Redo", "Redo (Ctrl+Shift+Z)");
     this.reset = button("reset", "Reset", "Reset everything to the defaults");
-    this.pin = make("button", {
-      type: "button",
-      class: "nsx-button nsx-wide",
-      "data-action": "pin",
-      on: { click: () => onAction(this.pinned ? "unpin" : "pin") },
-    }, icon("pin"), make("span", { class: "nsx-name" }, "Pin"));
+    this.pin = make(
+      "button",
+      {
+        type: "button",
+        class: "nsx-button nsx-wide",
+        "data-action": "pin",
+        on: { click: () => onAction(this.pinned ? "unpin" : "pin") },
+      },
+      icon("pin"),
+      make("span", { class: "nsx-name" }, "Pin"),
+    );
     this.presets = make("select", {
       class: "nsx-select nsx-presets",
       "aria-label": "Presets",
       on: { change: () => this.preset() },
     });
-    this.summary = make("summary", { class: "nsx-button nsx-wide" }, icon("more"), make("span", { class: "nsx-name" }, "Export"));
+    this.summary = make(
+      "summary",
+      { class: "nsx-button nsx-wide" },
+      icon("more"),
+      make("span", { class: "nsx-name" }, "Export"),
+    );
     this.list = make("div", { class: "nsx-menu-list" });
-    this.menu = make("details", {
-      class: "nsx-menu",
-      on: {
-        keydown: (event) => {
-          if (event.key === "Escape" && this.menu.open) {
-            this.menu.open = false;
-            this.summary.focus();
-          }
+    this.menu = make(
+      "details",
+      {
+        class: "nsx-menu",
+        on: {
+          keydown: (event) => {
+            if (event.key === "Escape" && this.menu.open) {
+              this.menu.open = false;
+              this.summary.focus();
+            }
+          },
         },
       },
-    }, this.summary, this.list);
-    document.addEventListener("pointerdown", (event) => {
-      if (!this.menu.contains(event.target)) this.menu.open = false;
-    }, { signal, capture: true });
+      this.summary,
+      this.list,
+    );
+    document.addEventListener(
+      "pointerdown",
+      (event) => {
+        if (!this.menu.contains(event.target)) this.menu.open = false;
+      },
+      { signal, capture: true },
+    );
     this.node = make(
       "div",
       { class: "nsx-toolbar", role: "toolbar", "aria-label": "Panel" },
-      this.title, this.undo, this.redo, this.reset, this.presets, this.pin, this.menu,
+      this.title,
+      this.undo,
+      this.redo,
+      this.reset,
+      this.presets,
+      this.pin,
+      this.menu,
     );
   }
 
@@ -83,18 +109,24 @@ export class Toolbar {
     for (const [group, members] of groups) {
       if (group) this.list.append(make("div", { class: "nsx-menu-group" }, group));
       for (const one of members) {
-        this.list.append(make("button", {
-          type: "button",
-          "data-action": one.name,
-          title: one.title,
-          on: {
-            click: () => {
-              this.menu.open = false;
-              this.summary.focus();
-              this.onAction(one.name);
+        this.list.append(
+          make(
+            "button",
+            {
+              type: "button",
+              "data-action": one.name,
+              title: one.title,
+              on: {
+                click: () => {
+                  this.menu.open = false;
+                  this.summary.focus();
+                  this.onAction(one.name);
+                },
+              },
             },
-          },
-        }, one.label));
+            one.label,
+          ),
+        );
       }
     }
   }
@@ -113,8 +145,9 @@ export class Toolbar {
     this.pinned = pinned;
     this.pin.setAttribute("aria-pressed", String(pinned !== null));
     setText(this.pin.lastChild, pinned === null ? "Pin" : "Unpin");
-    this.pin.title = pinned === null
-      ? "Keep this run as a pale picture to compare with"
-      : `Pinned: ${pinned}. Click to remove.`;
+    this.pin.title =
+      pinned === null
+        ? "Keep this run as a pale picture to compare with"
+        : `Pinned: ${pinned}. Click to remove.`;
   }
 }

@@ -8,10 +8,34 @@ const READ_MS = 250; // of rest before the text is read
 const RUN_MS = 400; // more before it is run
 const BUSY_MS = 150; // until a slider that is held is looked at again
 const TAGS = new Set([
-  "math", "mrow", "mi", "mo", "mn", "mtext", "mspace", "msup", "msub", "msubsup", "mfrac", "msqrt",
-  "mroot", "mover", "munder", "mtable", "mtr", "mtd", "mstyle",
+  "math",
+  "mrow",
+  "mi",
+  "mo",
+  "mn",
+  "mtext",
+  "mspace",
+  "msup",
+  "msub",
+  "msubsup",
+  "mfrac",
+  "msqrt",
+  "mroot",
+  "mover",
+  "munder",
+  "mtable",
+  "mtr",
+  "mtd",
+  "mstyle",
 ]);
-const ATTRIBUTES = new Set(["display", "accent", "width", "displaystyle", "stretchy", "columnalign"]);
+const ATTRIBUTES = new Set([
+  "display",
+  "accent",
+  "width",
+  "displaystyle",
+  "stretchy",
+  "columnalign",
+]);
 const GROWS = CSS.supports("field-sizing", "content"); // else the height follows here
 const MATHML = "http://www.w3.org/1998/Math/MathML";
 
@@ -20,25 +44,35 @@ export class Editor {
     this.panel = panel;
     this.count = 0; // of keys: an answer to an older text says nothing of this one
     this.fields = new Map();
-    this.kind = make("select", { class: "nsx-select", "aria-label": "Kind of system", on: {
-      change: () => {
-        this.send();
-        this.ask("kind", this.kind.value);
+    this.kind = make("select", {
+      class: "nsx-select",
+      "aria-label": "Kind of system",
+      on: {
+        change: () => {
+          this.send();
+          this.ask("kind", this.kind.value);
+        },
       },
-    } });
-    this.begin = make("select", { class: "nsx-select", "aria-label": "Begin from a model of the gallery", on: {
-      change: () => {
-        this.send();
-        if (this.begin.value) this.ask("begin", this.begin.value);
-        this.begin.value = "";
+    });
+    this.begin = make("select", {
+      class: "nsx-select",
+      "aria-label": "Begin from a model of the gallery",
+      on: {
+        change: () => {
+          this.send();
+          if (this.begin.value) this.ask("begin", this.begin.value);
+          this.begin.value = "";
+        },
       },
-    } });
+    });
     this.form = make("div", { class: "nsx-w-form" });
     this.said = make("div", { class: "nsx-w-said", role: "status", "aria-live": "polite" });
     this.node = make(
-      "details", { class: "nsx-write", open: true },
+      "details",
+      { class: "nsx-write", open: true },
       make("summary", {}, make("span", {}, "Equations"), this.said),
-      make("div", { class: "nsx-w-head" }, this.kind, this.begin), this.form,
+      make("div", { class: "nsx-w-head" }, this.kind, this.begin),
+      this.form,
     );
     panel.root.classList.add("nsx-writes");
     panel.column.before(this.node);
@@ -94,32 +128,62 @@ export class Editor {
     const rest = made.filter(([field]) => !field.usual);
     this.form.replaceChildren(
       ...usual.filter(([field]) => !short.has(field.key)).map(([, node]) => node),
-      make("div", { class: "nsx-w-pair" }, ...usual.filter(([field]) => short.has(field.key)).map(([, node]) => node)),
-      make("details", { class: "nsx-w-more" }, make("summary", {}, "More"), ...rest.map(([, node]) => node)),
-      make("button", { type: "button", class: "nsx-button nsx-wide nsx-w-save", on: {
-        click: () => {
-          this.send();
-          this.panel.act("export_model");
+      make(
+        "div",
+        { class: "nsx-w-pair" },
+        ...usual.filter(([field]) => short.has(field.key)).map(([, node]) => node),
+      ),
+      make(
+        "details",
+        { class: "nsx-w-more" },
+        make("summary", {}, "More"),
+        ...rest.map(([, node]) => node),
+      ),
+      make(
+        "button",
+        {
+          type: "button",
+          class: "nsx-button nsx-wide nsx-w-save",
+          on: {
+            click: () => {
+              this.send();
+              this.panel.act("export_model");
+            },
+          },
         },
-      } }, "Save as Python file"),
+        "Save as Python file",
+      ),
     );
   }
 
   field({ key, label, how, rows }) {
     const id = `${this.panel.view}-w-${key}`;
     const area = make("textarea", {
-      id, rows, "data-field": key, spellcheck: "false", autocomplete: "off", autocapitalize: "off",
-      placeholder: how, "aria-describedby": `${id}-how ${id}-error`, on: {
-        input: () => this.typed(),
-      },
+      id,
+      rows,
+      "data-field": key,
+      spellcheck: "false",
+      autocomplete: "off",
+      autocapitalize: "off",
+      placeholder: how,
+      "aria-describedby": `${id}-how ${id}-error`,
+      on: { input: () => this.typed() },
     });
-    const math = make("div", { class: "nsx-w-math", "aria-label": `${label} as mathematics`, role: "group" });
+    const math = make("div", {
+      class: "nsx-w-math",
+      "aria-label": `${label} as mathematics`,
+      role: "group",
+    });
     const error = make("div", { class: "nsx-note", id: `${id}-error` });
     this.fields.set(key, { area, math, error, label });
     return make(
-      "div", { class: "nsx-w-field", "data-key": key },
-      make("label", { for: id }, label), area,
-      make("div", { class: "nsx-w-how", id: `${id}-how` }, how), math, error,
+      "div",
+      { class: "nsx-w-field", "data-key": key },
+      make("label", { for: id }, label),
+      area,
+      make("div", { class: "nsx-w-how", id: `${id}-how` }, how),
+      math,
+      error,
     );
   }
 
@@ -187,7 +251,8 @@ export class Editor {
       if (math.dataset.written !== written && !(said && !written)) {
         math.dataset.written = written;
         math.replaceChildren(...formulas.map((text) => mathml(text)));
-        if (math.scrollWidth > math.clientWidth) math.tabIndex = 0; // it scrolls, by the arrow keys too
+        if (math.scrollWidth > math.clientWidth)
+          math.tabIndex = 0; // it scrolls, by the arrow keys too
         else math.removeAttribute("tabindex");
       }
       math.classList.toggle("nsx-w-old", Boolean(said));

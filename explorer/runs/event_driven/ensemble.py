@@ -17,14 +17,13 @@ from explorer.runs.event_driven.march import LOWEST, REST_MAX
 from explorer.runs.event_driven.run import BAND
 from explorer.runs.event_driven.settings import Settings
 from explorer.runs.event_driven.workspace import lend
-from explorer.runs.members import FREE, Asked, Members, Observed, caps
+from explorer.runs.members import FREE, SECTIONS, Asked, Members, Observed, caps
 
 if TYPE_CHECKING:
     from explorer.kernels.event_driven.ensemble import Seen
 
 __all__ = ["makes_starts", "march_members"]
 
-_SECTIONS = ("none", "event", "period")
 _REFUSED = -1
 _FIRST = np.full(64, -1)
 _STAGES = 17  # slopes of a step
@@ -125,7 +124,7 @@ def march_members(flow: Flow, settings: Settings, members: Members, asked: Asked
         members.offset,
         members.chained,
         members.behind,
-        _SECTIONS.index(asked.section),
+        SECTIONS.index(asked.section),
         asked.before,
         met,
         asked.extrema,

@@ -17,7 +17,7 @@ from explorer.compiled import Compiled
 from explorer.kernels.linear_algebra.structures import Factors
 from explorer.recorder import MOST_BYTES
 from explorer.runs.capture import kernel_known
-from explorer.runs.members import APART, FREE, Asked, Members, Observed
+from explorer.runs.members import APART, FREE, SECTIONS, Asked, Members, Observed
 from explorer.runs.time_stepping.factors import factorise
 from explorer.runs.time_stepping.starts import Starts, is_plain, starts
 
@@ -39,7 +39,6 @@ __all__ = [
     "weighted",
 ]
 
-_SECTIONS = ("none", "event", "period")
 
 Columns = list[tuple[np.ndarray, np.ndarray]]  # an array, and what it holds of each member, (k, .)
 Parts = tuple[np.ndarray, ...]
@@ -227,7 +226,7 @@ def observe(
         members.since,
         members.period,
         members.offset,
-        _SECTIONS.index(asked.section),
+        SECTIONS.index(asked.section),
         names.index(asked.event) if asked.event in names else -1,
         asked.before,
         asked.extrema,

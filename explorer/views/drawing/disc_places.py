@@ -9,11 +9,9 @@ import sympy as sp
 
 from explorer.compiled.contact_points import OUTPUTS
 from explorer.results.solution import Solution
-from explorer.systems import DiscSystem
+from explorer.systems.discs import SLOTS, DiscSystem
 
 __all__ = ["OfDiscs"]
-
-_SLOTS = 5  # contacts of each disc
 
 
 class OfDiscs:
@@ -35,7 +33,7 @@ class OfDiscs:
         """Return the outputs of each contact in some rows, (rows, contacts, outputs)."""
         q = self.solution.q[rows].reshape(len(rows), -1, 3)[..., :2]
         partner = np.asarray(self.solution.partner)[rows]
-        disc = np.asarray(self.contacts) // _SLOTS
+        disc = np.asarray(self.contacts) // SLOTS
         own = q[:, disc]
         other = np.take_along_axis(q, np.maximum(partner, 0)[..., None], axis=1)
         apart = own - other

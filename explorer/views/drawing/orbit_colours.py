@@ -13,10 +13,10 @@ from explorer.study.orbits import LONGEST, Orbits
 from explorer.views.drawing.picture import COLOURS, OFF, curve
 from explorer.views.drawing.traces import Trace
 
-__all__ = ["FAILED", "Colouring", "by_attractor", "by_exponent", "by_period"]
+__all__ = ["FAILED", "REST", "Colouring", "by_attractor", "by_exponent", "by_period"]
 
 FAILED = "#b2182b"  # of columns without a result: a mark at the foot
-_REST = "#797979"  # as far from white as from black
+REST = "#797979"  # as far from white as from black
 _COLOURED = len(COLOURS)  # periods with a colour of their own
 _FALLS = ("#0072B2", "#56B4E9", "#8CB4C8")  # of exponents below zero, the least first
 _GROWS = ("#C8A070", "#E69F00", "#D55E00")
@@ -66,7 +66,7 @@ def by_period(found: Orbits) -> Colouring:
     short = (found.period > 0) & (found.period <= _COLOURED)
     return Colouring(
         np.where(short, found.period - 1, _COLOURED).astype(np.int64),
-        (*COLOURS, _REST, FAILED),
+        (*COLOURS, REST, FAILED),
         (*(f"period {p}" for p in range(1, _COLOURED + 1)), "longer, or none", "no result"),
         short,
         _words(found),
@@ -96,7 +96,7 @@ def by_exponent(found: Orbits, values: np.ndarray, unit: str) -> Colouring:
         word if bad else f"{about}, {word}"
         for word, about, bad in zip(_words(found), known, found.failed, strict=True)
     ]
-    colours = (*_FALLS, _REST, *_GROWS, _UNKNOWN, FAILED)
+    colours = (*_FALLS, REST, *_GROWS, _UNKNOWN, FAILED)
     return Colouring(kind.astype(np.int64), colours, tuple(names), found.period > 0, words)
 
 
@@ -115,7 +115,7 @@ def by_attractor(found: Orbits) -> list[Colouring]:
         each.append(
             Colouring(
                 kind.astype(np.int64),
-                (*COLOURS, _REST, FAILED),
+                (*COLOURS, REST, FAILED),
                 (*names, "more", "no result"),
                 (one.period > 0) & (one.period <= _COLOURED),
                 words,

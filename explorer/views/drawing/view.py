@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Protocol, cast, get_args, get_type_hints, overload
+from typing import ParamSpec, Protocol, cast, get_args, get_type_hints, overload
 
 from explorer.arguments import check_arguments
 from explorer.control.plan import Plan
@@ -29,10 +29,10 @@ _MAKERS = {
     Plan: "optimize",
     Orbits: "study.Sharpening",
 }  # other results are those of studies
-Draw = Callable[..., Picture]
+P = ParamSpec("P")
 
 
-class View(Protocol):
+class View(Protocol[P]):
     """What a user calls: it returns a plain ``plotly.graph_objects.Figure``.
 
     Attributes
@@ -43,28 +43,34 @@ class View(Protocol):
     recorded : which rows of a thinned run it draws
     """
 
-    picture: Draw
+    picture: Callable[P, Picture]
     takes: tuple[type, ...]
     of: tuple[str, ...]
     recorded: str
 
-    def __call__(self, *args: object, **kwargs: object) -> Figure:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Figure:
         """Draw."""
 
     def draws(self, solution: object) -> bool:
         """Whether this is a view of such a result."""
 
 
-views: Registry[View] = Registry("view", "explorer.views")
+views: Registry[View[...]] = Registry("view", "explorer.views")
 
 
 @overload
-def view(function: Draw, /) -> View: ...
+def view(function: Callable[P, Picture], /) -> View[P]: ...
 @overload
-def view(*, of: str | Sequence[str] = (), recorded: str = "") -> Callable[[Draw], View]: ...
 def view(
-    function: Draw | None = None, /, *, of: str | Sequence[str] = (), recorded: str = ""
-) -> View | Callable[[Draw], View]:
+    *, of: str | Sequence[str] = (), recorded: str = ""
+) -> Callable[[Callable[P, Picture]], View[P]]: ...
+def view(
+    function: Callable[P, Picture] | None = None,
+    /,
+    *,
+    of: str | Sequence[str] = (),
+    recorded: str = "",
+) -> View[P] | Callable[[Callable[P, Picture]], View[P]]:
     """Offer a function that returns a Picture as ``views.<its name>``, which returns a figure.
 
     The type of its first argument says what it draws. ``.picture`` is the function itself.
@@ -84,19 +90,19 @@ def view(
     return _offered(function, parts, recorded)
 
 
-def _offered(function: Draw, of: tuple[str, ...], recorded: str) -> View:
+def _offered(function: Callable[P, Picture], of: tuple[str, ...], recorded: str) -> View[P]:
     unknown = [part for part in of if part not in PARTS]
     if unknown:
         raise BadValue(f"No run has {unknown[0]!r} to draw.{suggest(unknown[0], PARTS)}")
     takes, parts = _taken(function), [PARTS[part].there for part in of]
 
     @functools.wraps(function)
-    def drawn(*args: object, **kwargs: object) -> Figure:
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
         _check(offered, args)
         return picture(*args, **kwargs).figure()
 
     @functools.wraps(function)
-    def picture(*args: object, **kwargs: object) -> Picture:
+    def picture(*args: P.args, **kwargs: P.kwargs) -> Picture:
         check_arguments(function, f"views.{function.__name__}", len(args), kwargs)
         if args and isinstance(args[0], Solution) and not offered.draws(args[0]):
             raise NotApplicable(_lacking(offered, args[0]))
@@ -107,7 +113,7 @@ def _offered(function: Draw, of: tuple[str, ...], recorded: str) -> View:
             return isinstance(result, takes)
         return any(there(result) for there in parts)
 
-    offered = cast(View, drawn)
+    offered = cast(View[P], drawn)
     signature = inspect.signature(function).replace(return_annotation="plotly.graph_objects.Figure")
     own = {"picture": picture, "takes": takes, "of": of, "recorded": recorded, "draws": draws}
     vars(drawn).update(own, __signature__=signature)
@@ -116,7 +122,7 @@ def _offered(function: Draw, of: tuple[str, ...], recorded: str) -> View:
     return offered
 
 
-def _with_call(function: Draw, takes: tuple[type, ...]) -> str:
+def _with_call(function: Callable[..., Picture], takes: tuple[type, ...]) -> str:
     """Return the docstring of a view; below its first line stands how a user calls it."""
     head, gap, rest = (inspect.getdoc(function) or "").partition("\n\n")
     made = [f"``ex.{_MAKERS[kind]}``" for kind in takes if kind in _MAKERS and kind is not Orbits]
@@ -127,21 +133,21 @@ def _with_call(function: Draw, takes: tuple[type, ...]) -> str:
     return f"{head}\n\n{call}{gap}{rest}"
 
 
-def _taken(function: Draw) -> tuple[type, ...]:
+def _taken(function: Callable[..., Picture]) -> tuple[type, ...]:
     """Return what the first parameter may be."""
     first = next(iter(inspect.signature(function).parameters))
     wanted = get_type_hints(function)[first]
     return get_args(wanted) or (wanted,)
 
 
-def _lacking(view: View, solution: Solution) -> str:
+def _lacking(view: View[...], solution: Solution) -> str:
     """Return the sentence for a run without the parts that a view draws."""
     name, texts = view.picture.__name__, " or ".join(PARTS[part].text for part in view.of)
     scheme = type(solution.scheme).__name__
     return f"views.{name} draws {texts}. The run of '{solution.system.name}' by {scheme} has none."
 
 
-def _check(view: View, args: Sequence[object]) -> None:
+def _check(view: View[...], args: Sequence[object]) -> None:
     """Refuse what is of another kind than the first parameter (of ``*found``: each) says.
 
     Raises
@@ -184,7 +190,7 @@ def _called(given: object) -> str:
     return f"{'an' if kind[0] in 'AEIOaeio' else 'a'} {kind}"
 
 
-def _check_recorded(view: View, recorded: Recorded) -> None:
+def _check_recorded(view: View[...], recorded: Recorded) -> None:
     """Refuse a view that looks at rows or coordinates which were not kept.
 
     Raises
