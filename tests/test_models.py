@@ -71,7 +71,7 @@ def conforms(system, scheme) -> None:
     else:
         assert (np.diff(sol.t) > 0).all()
         assert sol.t[-1] == system.t_end
-        laws = sol.has("laws")
+        laws = sol.by_laws
         (
             keeps_to_its_formula
             if system.discrete

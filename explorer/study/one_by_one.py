@@ -142,7 +142,7 @@ def _read(run: Solution, members: Members, asked: Asked, seen: Observed, i: int)
     since = float(members.since[i])
     located = run.has("march") and hasattr(run.march, "y")  # FESD keeps elements
     seen.end[i] = run.march.y[: seen.end.shape[1]] if located else run.x[-1]
-    if run.has("mode") and not run.has("laws"):  # places of laws are no modes to begin in
+    if run.has("mode") and not run.by_laws:  # places of laws are no modes to begin in
         seen.mode[i] = run.recorded_row("mode")[-1]
     events = [e for e in run.events if e.t >= since]
     for k, name in enumerate(asked.names):
