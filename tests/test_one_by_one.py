@@ -22,7 +22,7 @@ class Rows:
         if located:
             self.y = np.array([70.0, 80.0, 90.0])
 
-    by_laws = False
+    by_laws, of_steps = False, True
 
     def has(self, what):
         return {"march": self.located, "mode": True}[what]
