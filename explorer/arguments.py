@@ -17,7 +17,7 @@ import numpy as np
 from explorer.errors import BadArgument, suggest
 from explorer.types import Plain
 
-__all__ = ["Checked", "Named", "a", "checked", "entries", "items", "mapping", "several"]
+__all__ = ["Checked", "Named", "a", "checked", "entries", "fits", "items", "mapping", "several"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -38,17 +38,28 @@ def _taken(function: Callable[..., object]) -> tuple[tuple[str, ...], int | None
     )
 
 
-def _check(
+def fits(
     function: Callable[..., object], what: str, count: int, names: Iterable[str], more: str = ""
 ) -> None:
+    """Refuse arguments that a function does not take: `count` without a name, and `names`.
+
+    Raises
+    ------
+    BadArgument
+    """
     known, most, any_name = _taken(function)
+    if known[:1] == ("self",):  # of a method
+        known, most, count = known[1:], most and most - 1, count - 1
     for name in names:
         if not any_name and name not in known:
             raise BadArgument(f"{what} has no argument {name!r}.{suggest(name, known)}{more}")
     if most is not None and count > most:
+        named = [f"{name}=..." for name in known[most : most + 1]]
+        write = f" Write {what}({', '.join([*known[:most], *named])})." if named else ""
         raise BadArgument(
-            f"{what} takes {most or 'no'} positional argument{'s' * (most != 1)}, but {count} are "
-            f"given. Available by name: {', '.join(known) or 'none'}."
+            f"{what} takes {most or 'no'} positional argument{'s' * (most != 1)}, but {count} "
+            f"{'is' if count == 1 else 'are'} given.{write} Available by name: "
+            f"{', '.join(known) or 'none'}."
         )
 
 
@@ -64,14 +75,15 @@ class Checked(type):
 
     def __call__(cls, *args: object, **kwargs: object) -> object:
         """Return an instance."""
-        _check(cls, cls.__name__, len(args), kwargs)
+        fits(cls, cls.__name__, len(args), kwargs)
         return super().__call__(*args, **kwargs)
 
 
 class Named(Checked):
     """Metaclass of a class with keyword arguments, of which one may be positional.
 
-    A class says in `leading` which one that is, wherever it stands among its fields.
+    A class says in `leading` which one that is, wherever it stands among its fields; without an
+    argument of that name it has none.
     """
 
     leading: str
@@ -93,11 +105,13 @@ class Named(Checked):
             More than one argument without a name.
         """
         if len(args) > 1 or (args and cls.leading not in inspect.signature(cls).parameters):
-            known = [name for name in inspect.signature(cls).parameters if name != cls.leading]
+            known = [*inspect.signature(cls).parameters]
+            has = cls.leading in known
+            only = f"only {cls.leading} as a" if has else "no"
+            told = ", ".join(f"{name}=..." for name in known[: 1 + has])
             raise BadArgument(
-                f"{cls.__name__} takes only {cls.leading} as a positional argument: write "
-                f"{cls.__name__}({cls.leading}=..., {known[0]}=...). Available by name: "
-                f"{', '.join((cls.leading, *known))}."
+                f"{cls.__name__} takes {only} positional argument: write {cls.__name__}({told}). "
+                f"Available by name: {', '.join(known)}."
             )
         if args and cls.leading in kwargs:
             raise BadArgument(f"{cls.__name__} is given {cls.leading} twice.")
@@ -109,7 +123,7 @@ def checked(function: Callable[P, R], more: str = "") -> Callable[P, R]:
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        _check(function, function.__name__, len(args), kwargs, more)
+        fits(function, function.__name__, len(args), kwargs, more)
         return function(*args, **kwargs)
 
     return call

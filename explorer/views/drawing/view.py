@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Protocol, cast, get_args, get_type_hints, overload
 
+from explorer.arguments import fits
 from explorer.control.plan import Plan
 from explorer.derivatives import Sensitivity
 from explorer.errors import BadValue, NotApplicable, suggest
@@ -91,6 +92,7 @@ def _offered(function: Draw, of: tuple[str, ...], recorded: str) -> View:
     @functools.wraps(function)
     def drawn(*args: object, **kwargs: object) -> Figure:
         _check(offered, args)
+        fits(function, f"views.{function.__name__}", len(args), kwargs)
         return picture(*args, **kwargs).figure()
 
     @functools.wraps(function)
