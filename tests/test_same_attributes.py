@@ -159,6 +159,19 @@ def test_what_one_scheme_alone_has_is_of_its_steps():
     assert stepped.refined() is stepped
 
 
+@pytest.mark.parametrize("name", ["tent_map", "thermostat", "relay_feedback", "diode_bridge"])
+def test_events_of_no_motion_have_no_speeds(name):
+    """Neither where none has happened, nor where a law has changed its place."""
+    system = SYSTEMS[name]
+    for end in (8, 8) if system.discrete else (2 * system.h, system.t_end):
+        events = ex.simulate(system, t_end=end).events
+        for table in (repr(events), events._repr_html_()):
+            assert "N s" not in table
+            assert "()" not in table
+            assert ("guard" in table) == bool(events)
+    assert "N s" in ex.simulate(SYSTEMS["bouncing_ball"]).events._repr_html_()
+
+
 SAVED = sorted((Path(__file__).parent / "data" / "saved").glob("*.npz"))
 
 

@@ -281,7 +281,8 @@ class Solution(Marched, Energies):
     @cached_property
     def events(self) -> Events[Any]:  # of the kind that the run finds
         """What happened, in order of time: impacts, closings, releases, changes of mode."""
-        return Events(self._telling.events(self), self.system.time_unit)
+        unit, moved = self.system.time_unit, self.has_velocities
+        return Events(self._telling.events(self), unit, moved=moved)
 
     @cached_property
     def event_rows(self) -> list[tuple[int, str, int]]:
