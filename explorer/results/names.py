@@ -21,7 +21,10 @@ _OF_MOTION = (
 )  # fmt: skip
 _OF_CONSTRAINTS = ("phi", "p_phi", "lam_phi", "holds")
 _GIVEN = ("system", "scheme", "status", "rho", "seconds", "route", "warned", "asked", "recorded")
-_INNER = {"ABSENT", "beside", "by_laws", "concluded", "forget_rows", "kept", "recorded_row", "take"}
+_INNER = {
+    *("ABSENT", "beside", "by_laws", "cautioned", "concluded"),
+    *("forget_rows", "kept", "recorded_row", "take"),
+}
 
 
 def absent(run: Run) -> tuple[str, ...]:

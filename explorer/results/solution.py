@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from explorer.results.inputs import Inputs
     from explorer.results.multipliers import Multipliers
     from explorer.results.springs import Discs, Springs
-    from explorer.results.switches import Switches
 
 __all__ = ["Event", "Sample", "Solution", "within"]
 
@@ -223,8 +222,16 @@ class Solution(Marched, Energies):
 
     def concluded(self, status: Status, warned: tuple[str, ...], asked: Settings) -> Self:
         """Return this run with how it ended, what was warned of and what was asked for."""
-        self.status, self.warned, self.asked = status, warned, dict(asked)
-        return self
+        new = object.__new__(type(self))  # with rows that wait to be made, unlike a copy
+        new.__dict__.update(self.__dict__, status=status, warned=warned, asked=dict(asked))
+        return new
+
+    def cautioned(self, more: Iterable[str]) -> Self:
+        """Return this run with further warnings; where none is new, the run itself."""
+        warned = tuple(dict.fromkeys((*self.warned, *more)))
+        return (
+            self if warned == self.warned else self.concluded(self.status, warned, self.asked or {})
+        )
 
     @property
     def by_laws(self) -> bool:
