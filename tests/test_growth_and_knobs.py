@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import explorer as ex
-from explorer.errors import BadArgument
 from explorer.schemes.newmark import Newmark
 from explorer.verification.growth import step_growth
 from explorer.views.stability import stability as draw
@@ -168,7 +167,7 @@ def test_bounds_of_event_location_follow_its_tolerance():
 )  # fmt: skip
 def test_knobs_have_names(call, words):
     """A knob without its name is refused with the words to write."""
-    with pytest.raises(BadArgument, match=re.escape(words)):
+    with pytest.raises(ex.BadArgument, match=re.escape(words)):
         call()
 
 
@@ -184,5 +183,5 @@ def test_views_of_sensitivities_have_their_knobs_by_name():
         (lambda: ex.views.saltation(sens, 0), "Write views.saltation(sens, k=...)"),
         (lambda: ex.views.twins(sens, "g", 0.1), "Write views.twins(sens, wrt, delta=...)"),
     ):
-        with pytest.raises(BadArgument, match=re.escape(words)):
+        with pytest.raises(ex.BadArgument, match=re.escape(words)):
             call()
