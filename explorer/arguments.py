@@ -1,4 +1,4 @@
-"""Checks of arguments: unknown names are refused before a function or a class runs.
+"""Checks of arguments: unknown and missing names are refused before a function or a class runs.
 
 `Checked` is the metaclass of what users build by keywords (systems, schemes, contacts); `checked`
 does the same for a function. What neither sees are arguments inside a dict or a list: `entries`,
@@ -10,61 +10,101 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
 from explorer.errors import BadArgument, suggest
 from explorer.types import Plain
 
-__all__ = ["Checked", "Named", "a", "checked", "entries", "fits", "items", "mapping", "several"]
+__all__ = [
+    "Checked",
+    "Named",
+    "a",
+    "check_arguments",
+    "checked",
+    "entries",
+    "items",
+    "mapping",
+    "several",
+]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 
 
+class _Taken(NamedTuple):
+    """What a function takes: names, positional ones, those without a default; how many; any."""
+
+    known: tuple[str, ...]
+    first: tuple[str, ...]
+    needed: tuple[str, ...]
+    most: int | None
+    any_name: bool
+
+
 @functools.lru_cache(maxsize=512)
-def _taken(function: Callable[..., object]) -> tuple[tuple[str, ...], int | None, bool]:
-    """Return the argument names, the number of positional ones, and whether any name fits."""
-    parameters = inspect.signature(function).parameters.values()
+def _taken(function: Callable[..., object]) -> _Taken:
+    parameters = [p for p in inspect.signature(function).parameters.values() if p.name != "self"]
     kinds = {p.kind for p in parameters}
     named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     first = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    return (
+    return _Taken(
         tuple(p.name for p in named),
+        tuple(p.name for p in first),
+        tuple(p.name for p in (*first, *named[len(first) :]) if p.default is p.empty),
         None if inspect.Parameter.VAR_POSITIONAL in kinds else len(first),
         inspect.Parameter.VAR_KEYWORD in kinds,
     )
 
 
-def fits(
+def check_arguments(
     function: Callable[..., object], what: str, count: int, names: Iterable[str], more: str = ""
 ) -> None:
-    """Refuse arguments that a function does not take: `count` without a name, and `names`.
+    """Refuse a call of a function with arguments that it has not, or without those it needs.
+
+    Parameters
+    ----------
+    function : callable
+    what : str
+        What the sentence calls it.
+    count : int
+        How many arguments are given without a name.
+    names : iterable of str
+        Those that are given by name.
+    more : str
+        Ends the sentence.
 
     Raises
     ------
     BadArgument
     """
-    known, most, any_name = _taken(function)
-    if known[:1] == ("self",):  # of a method
-        known, most, count = known[1:], most and most - 1, count - 1
+    known, first, needed, most, any_name = _taken(function)
     for name in names:
         if not any_name and name not in known:
+            if not known:
+                raise BadArgument(f"{what} takes no arguments, but {name!r} is given.{more}")
             raise BadArgument(f"{what} has no argument {name!r}.{suggest(name, known)}{more}")
     if most is not None and count > most:
+        but = f"but {count} {'is' if count == 1 else 'are'} given"
+        if not known:
+            raise BadArgument(f"{what} takes no arguments, {but}.{more}")
         named = [f"{name}=..." for name in known[most : most + 1]]
         write = f" Write {what}({', '.join([*known[:most], *named])})." if named else ""
         raise BadArgument(
-            f"{what} takes {most or 'no'} positional argument{'s' * (most != 1)}, but {count} "
-            f"{'is' if count == 1 else 'are'} given.{write} Available by name: "
-            f"{', '.join(known) or 'none'}."
+            f"{what} takes {most or 'no'} positional argument{'s' * (most != 1)}, {but}.{write} "
+            f"Available by name: {', '.join(known)}."
         )
+    given = {*first[:count], *names}
+    if missing := [name for name in needed if name not in given]:
+        listed = " and ".join(filter(None, [", ".join(missing[:-1]), missing[-1]]))
+        example = ", ".join(f"{name}=..." for name in needed)
+        raise BadArgument(f"{what} needs {listed}: write {what}({example}).{more}")
 
 
 class Checked(type):
-    """Metaclass that refuses unknown arguments with a message."""
+    """Metaclass that refuses unknown and missing arguments with a message."""
 
     @property
     def __signature__(cls) -> inspect.Signature:
@@ -75,7 +115,7 @@ class Checked(type):
 
     def __call__(cls, *args: object, **kwargs: object) -> object:
         """Return an instance."""
-        fits(cls, cls.__name__, len(args), kwargs)
+        check_arguments(cls, cls.__name__, len(args), kwargs)
         return super().__call__(*args, **kwargs)
 
 
@@ -119,11 +159,15 @@ class Named(Checked):
 
 
 def checked(function: Callable[P, R], more: str = "") -> Callable[P, R]:
-    """Return a function that refuses unknown arguments; the message ends with `more`."""
+    """Return a function or method that refuses arguments which are unknown or are missing.
+
+    The message ends with `more`.
+    """
+    bound = next(iter(inspect.signature(function).parameters), "") == "self"
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        fits(function, function.__name__, len(args), kwargs, more)
+        check_arguments(function, function.__name__, len(args) - bound, kwargs, more)
         return function(*args, **kwargs)
 
     return call
@@ -163,10 +207,10 @@ def entries(value: object, function: Callable[..., object], what: str, example: 
     BadArgument
         If it is no mapping, or an entry is unknown.
     """
-    arguments, (known, _, any_name) = mapping(value, what, example), _taken(function)
+    arguments, taken = mapping(value, what, example), _taken(function)
     for name in arguments:
-        if not any_name and name not in known:
-            raise BadArgument(f"{what} has no entry {name!r}.{suggest(name, known)}")
+        if not taken.any_name and name not in taken.known:
+            raise BadArgument(f"{what} has no entry {name!r}.{suggest(name, taken.known)}")
     return arguments
 
 

@@ -35,6 +35,12 @@ class Check:
         The message that is shown if the check does not hold.
     fatal : bool
         Whether the run is useless if the check does not hold.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> ex.Check("penetration", 0.01, 0.05, "m").ok
+    True
     """
 
     name: str
@@ -69,9 +75,11 @@ class Certificate:
 
     Examples
     --------
-    >>> Certificate((Check("penetration", 0.3, 0.05, words="A contact is 0.3 m deep."),))
-    Certificate(1 of 1 checks does not hold)
-      ! penetration 0.3 (allowed 0.05): A contact is 0.3 m deep.
+    >>> import explorer as ex
+    >>> deep = ex.Check("penetration", 0.3, 0.05, "m", words="A contact is 0.3 m deep.")
+    >>> ex.Certificate((deep,))
+    Certificate(1 of 1 checks fails)
+      ! penetration 0.3 m (allowed 0.05 m): A contact is 0.3 m deep.
     """
 
     checks: tuple[Check, ...] = ()
@@ -104,7 +112,7 @@ class Certificate:
             return "nothing to check"
         if not broken:
             return f"{count} check{'s' * (count != 1)} hold{'s' * (count == 1)}"
-        return f"{broken} of {count} checks {'does' if broken == 1 else 'do'} not hold"
+        return f"{broken} of {count} checks fail{'s' * (broken == 1)}"
 
     def __iter__(self) -> Iterator[Check]:
         return iter(self.checks)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 __all__ = [
     "BadArgument", "BadAttribute", "BadModel", "BadValue", "CacheWarning", "ExplorerError",
     "LessonWarning", "ModelWarning", "NoSuchName", "NotApplicable", "SchemeWarning", "StepFailed",
-    "WrongAnswer", "suggest",
+    "WrongAnswer", "lacking", "suggest",
 ]  # fmt: skip
 
 
@@ -69,6 +69,24 @@ class NoSuchName(BadValue, AttributeError):
 
     def __reduce__(self) -> tuple[type, tuple[str]]:
         return BadValue, (str(self),)
+
+
+def lacking(holder: object, name: str) -> object:
+    """Say in a sentence that an object has no such attribute: its class's ``__getattr__``.
+
+    What a property of the class raised is raised again. Names with a leading underscore are asked
+    for by Python itself, as by `copy`, and get its own error.
+
+    Raises
+    ------
+    NoSuchName, AttributeError
+    """
+    kind = type(holder)
+    if name.startswith("_") or hasattr(kind, name):
+        own: object = object.__getattribute__(holder, name)
+        return own
+    article = "An" if kind.__name__[0] in "AEIO" else "A"
+    raise NoSuchName(f"{article} {kind.__name__}", name, lambda: dir(holder))
 
 
 class NotApplicable(ExplorerError, TypeError):
@@ -130,4 +148,4 @@ def suggest(name: object, known: Iterable[str]) -> str:
     if near:
         return f" Did you mean '{lowered[near[0]]}'?"
     listed = ", ".join(known) if len(known) <= 24 else ", ".join(known[:24]) + ", ..."
-    return f" Available: {listed}." if known else " There is none."
+    return f" Available: {listed}." if known else " None is declared."

@@ -13,6 +13,8 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+import numpy as np
+
 from explorer.arguments import Checked
 from explorer.errors import BadValue, ModelWarning
 from explorer.types import Plain
@@ -22,12 +24,14 @@ __all__ = [
     "Knob",
     "Param",
     "check_knobs",
+    "flag",
     "knob",
     "knobs_of",
     "number",
     "param_of",
     "roomy",
     "vector",
+    "whole",
 ]
 
 T = TypeVar("T")
@@ -62,6 +66,13 @@ class Param(metaclass=Checked):
     -----
     ModelWarning
         If the value lies outside its own range.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> g = ex.Param(9.81, 1, 20, "m/s2", "gravity")
+    >>> g.value, g.high
+    (9.81, 20.0)
     """
 
     value: float
@@ -242,6 +253,8 @@ def number(value: object, what: str, unit: str = "", *, positive: bool = False) 
             result = float(top) / float(bottom) if slash else float(top)
         elif isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real):
             raise TypeError  # NumPy would drop the imaginary part
+        elif isinstance(value, bool | np.bool_):
+            raise TypeError
         else:
             result = float(value)  # type: ignore[arg-type]  # raises TypeError of what is no number
     except (TypeError, ValueError, ZeroDivisionError, OverflowError):
@@ -252,6 +265,37 @@ def number(value: object, what: str, unit: str = "", *, positive: bool = False) 
     if positive and result <= 0:
         raise BadValue(f"{what} = {result:g} must be greater than zero.")
     return result
+
+
+def flag(value: object, what: str) -> bool:
+    """Return True or False.
+
+    Raises
+    ------
+    BadValue
+        It is neither.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise BadValue(f"{what} = {value!r} must be True or False.")
+    return bool(value)
+
+
+def whole(value: object, what: str, least: int = 1) -> int:
+    """Return a whole number.
+
+    Raises
+    ------
+    BadValue
+        It is none, or below `least`.
+    """
+    found = least - 1
+    if isinstance(value, numbers.Integral):
+        found = found if isinstance(value, bool) else int(value)
+    elif isinstance(value, numbers.Real) and float(value).is_integer():
+        found = int(float(value))
+    if found < least:
+        raise BadValue(f"{what} = {value!r} must be a whole number of at least {least}.")
+    return found
 
 
 def vector(values: object, what: str) -> list[float]:

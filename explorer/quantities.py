@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Iterable
 
-__all__ = ["column", "like_unit", "number", "prefixable", "quantity", "unit"]
+__all__ = ["column", "like_unit", "many", "number", "prefixable", "quantity", "unit"]
 
 _PREFIXES = {9: "G", 6: "M", 3: "k", -6: "µ", -9: "n", -12: "p"}
 _HEADS = {**_PREFIXES, 0: "", -3: "m"}  # of a column: nobody reads m there as metres
@@ -74,6 +74,15 @@ def quantity(value: float, measure: str = "", digits: int = 6) -> str:
         power = next(p for p in (9, 6, 3, -6, -9, -12) if size >= 0.9999999 * 10.0**p)
         return f"{number(value / 10.0**power, digits)} {_PREFIXES[power]}{shown}"
     return f"{number(value, digits)} {shown}".rstrip()
+
+
+def many(count: int, what: str) -> str:
+    """Return how many there are of something.
+
+    >>> many(1, "mode"), many(2, "mode")
+    ('1 mode', '2 modes')
+    """
+    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def column(values: Iterable[float], measure: str) -> tuple[float, str]:

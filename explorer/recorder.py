@@ -5,6 +5,7 @@ A run of many steps and coordinates does not fit into memory, and most rows are 
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -14,6 +15,7 @@ import numpy as np
 from explorer.arguments import Checked
 from explorer.certificate import Check
 from explorer.errors import BadValue, suggest
+from explorer.parameters import whole
 from explorer.types import Plain
 
 __all__ = ["MOST_BYTES", "PER_STEP", "Recorded", "Recorder", "Selection"]
@@ -48,7 +50,8 @@ class Recorder(metaclass=Checked):
 
     Examples
     --------
-    >>> Recorder(every=10, q=["q1", "q7"], v=(), a=())
+    >>> import explorer as ex
+    >>> ex.Recorder(every=10, q=["q1", "q7"], v=(), a=())
     Recorder(every=10, q=['q1', 'q7'], v=(), a=())
     """
 
@@ -59,9 +62,16 @@ class Recorder(metaclass=Checked):
     a: Chosen = "all"
 
     def __post_init__(self) -> None:
-        if isinstance(self.every, bool) or self.every != int(self.every) or self.every < 1:
-            raise BadValue(f"every = {self.every!r} must be a whole number of steps, at least 1.")
-        object.__setattr__(self, "every", int(self.every))
+        object.__setattr__(self, "every", whole(self.every, "every"))
+        for what in _WHAT:
+            asked = getattr(self, what)
+            if isinstance(asked, numbers.Integral):
+                object.__setattr__(self, what, [int(asked)])
+            elif not (asked is None or isinstance(asked, str | Iterable)):
+                raise BadValue(
+                    f"{what} = {asked!r} of a Recorder must be 'all', or names or numbers of "
+                    f"coordinates, such as {what}=[0]."
+                )
         if self.times is None:
             return
         if self.every != 1:

@@ -244,7 +244,7 @@ def test_basins_put_together_what_each_set_of_parameters_has(monkeypatch, given,
         return one
 
     labels = [np.array([-3, 0, 1, -1]), np.array([1, 1, -5, 0])]
-    put(monkeypatch, asked_for, check_system=lambda system: None, check_executor=lambda one: made.append(one), choose=lambda system, scheme: scheme,
+    put(monkeypatch, asked_for, check_system=lambda system: None, check_stop=lambda stop: None, check_executor=lambda one: made.append(one), choose=lambda system, scheme: scheme,
         numbers_of=lambda system, scheme, rho: [*rho.values()], Starts=space(of=lambda system, over, samples, seed: made.append((over, samples, seed)) or starts),
         seed_of=lambda recurrence: 5, Settings=space(of=lambda *given: made.append(given) or "settings"), _parameter_sets=lambda starts, values: ["a", "b"], Search=search,
         check_size=lambda question, workers: made.append((question, workers)), workers_of=lambda executor: 3, run_parts="parts",

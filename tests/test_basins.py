@@ -314,7 +314,7 @@ def test_starts_that_fail_are_never_counted_as_attracted():
         ({"over": {"omega": [2.0, 2.1]}}, "needs starts"),
         ({"over": {("q0.x", "omega"): [[0.0, 1.0]]}}, "mixes"),
         ({"over": {"q0.y": [1.0]}}, "q0.x"),
-        ({"periods": 3}, "from 12"),
+        ({"periods": 3}, "at least 12"),
         ({"t_end": 3.0}, "follows from periods"),
         ({"recurrence": Recurrence(near=0.9)}, "near"),
         ({"recurrence": 0.1}, "must be a Recurrence"),

@@ -126,8 +126,8 @@ def test_over_two_parameters_the_number_tells_the_period():
         ({"over": {"q0.x": 1, "v0.x": (1, 2)}}, "needs two numbers"),
         ({"over": {"q0.y": (0, 1), "v0.x": (1, 2)}}, "q0.x"),
         ({"over": {"q0.x": (-1, 0), "x0.x": (-1, 0)}}, "twice"),
-        ({"shape": (1, 4)}, "whole numbers from 2"),
-        ({"periods": 3}, "from 12"),
+        ({"shape": (1, 4)}, "whole numbers of at least 2"),
+        ({"periods": 3}, "at least 12"),
         ({"start": [1.0]}, "start needs 2 numbers"),
         ({"section": ex.study.Section(event="stop")}, "depends on t"),
     ],
@@ -216,7 +216,7 @@ def test_a_click_runs_that_start_and_says_what_it_comes_to(wire):
     assert f"comes to attractor 1 (period {period})" in content["status"]["text"]
     assert content["status"]["level"] == "ok"
     assert "all decided" in content["status"]["text"]
-    assert "no starts" in content["status"]["text"]  # those behind the stop
+    assert "not admissible starts" in content["status"]["text"]  # those behind the stop
 
 
 def test_what_is_undecided_is_said_and_never_green(monkeypatch):
@@ -237,7 +237,7 @@ def test_a_map_on_its_way_is_not_green(wire, monkeypatch):
     monkeypatch.setattr(session, "diagram", lambda wait=None: half)
     content, _ = wire.pull()
     assert content["status"]["level"] == "unchecked"
-    assert "24 of 80 starts computed, the others are coarse still" in content["status"]["text"]
+    assert "24 of 80 starts computed, the others show the result" in content["status"]["text"]
 
 
 def test_the_code_makes_the_same_map(wire):

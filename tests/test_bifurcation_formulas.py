@@ -128,7 +128,7 @@ def test_a_guess_of_an_equilibrium_is_whole_or_by_names(monkeypatch, guess, x):
 
 
 @for_each(("section", "period", "count", "told"), [
-    ("e", None, 1, "is a map and has no section"), (None, 2.0, 1, "count = 1 says"), (None, None, 0, "whole number from 1"), (None, None, 1.5, "whole number from 1"),
+    ("e", None, 1, "is a map and has no section"), (None, 2.0, 1, "count = 1 says"), (None, None, 0, "whole number of at least 1"), (None, None, 1.5, "whole number of at least 1"),
     (None, None, 1, None), (None, None, 3.0, None),
 ])  # fmt: skip
 def test_cycles_of_maps_have_whole_counts_and_no_section(monkeypatch, section, period, count, told):
@@ -262,7 +262,7 @@ def test_what_cannot_be_followed_is_refused(monkeypatch, kinds, parameter, asked
     branch, _, study = branch_of(monkeypatch, tuple(map(point, kinds)))
     with pytest.raises(BadValue, match=told):
         study(branch, parameter, point=point(asked) if asked else None)
-    with pytest.raises(BadValue, match="A branch is needed"):
+    with pytest.raises(BadValue, match="Give a branch from"):
         study("branch", parameter)
 
 

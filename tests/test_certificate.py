@@ -25,7 +25,7 @@ def test_a_certificate_names_what_does_not_hold():
     found = Certificate((good, bad))
     assert not found.ok
     assert found.cautions == ("It is too deep.",)
-    assert found.summary == "1 of 2 checks does not hold"
+    assert found.summary == "1 of 2 checks fails"
     assert repr(found).splitlines()[-1] == "  ! b 2 m (allowed 1 m): It is too deep."
     assert found["a"] is good
     assert Certificate((good,)).summary == "1 check holds"

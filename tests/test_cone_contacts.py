@@ -11,7 +11,12 @@ from plain import opened, plain
 
 from explorer.codes import LCP_ITERATIONS, LCP_RAY, SUCCESS
 from explorer.kernels.complementarity.structures import lcp_workspace
-from explorer.kernels.friction.structures import Cones, Contacts, friction_workspace
+from explorer.kernels.friction.structures import (
+    Cones,
+    ConeVectors,
+    Contacts,
+    friction_workspace,
+)
 
 OPEN, STICK = 0, 2
 GAUSS_SEIDEL, PROJECTED_GRADIENT = 1, 2
@@ -53,8 +58,12 @@ class Case:
         self.work = opened(friction_workspace(nc, tangents[-1] - nc, lcp)).cones
         B = self.work.blocks.reshape(-1)
         # no more than there is to be written
-        graph, vec, A = self.work.graph[:, : 3 * m], self.work.vec[:, : 3 * m], self.work.A[: 3 * m]
-        self.cones = Cones(B, graph, m, self.contacts.mu, vec, A)
+        vec = self.work.vec
+        vec = ConeVectors(*(one[: 3 * m] for one in vec[:-2]), *(one[:m] for one in vec[-2:]))
+        self.cones = Cones(
+            *(B, self.work.rows[:m], m, self.contacts.mu, vec, self.work.A[: 3 * m]),
+            self.work.pivots[: 3 * m],
+        )
         at = self.place3.ravel()
         self.D = np.where(
             np.logical_and.outer(at >= 0, at >= 0), D[np.ix_(*[np.array(act)[at]] * 2)], 0
@@ -66,14 +75,15 @@ class Case:
     def laid_out(self, P=None):
         """Write q, sizes and impulses to the vectors of the solvers; return the impulses."""
         vec = self.work.vec
-        vec[:] = np.nan
+        for one in vec:
+            one[:] = np.nan
         blocks.gather(self.contacts, self.cones)
-        vec[blocks.RIGHT, : 3 * self.m], vec[blocks.SIZE, : self.m] = self.q, self.size
+        vec.q[: 3 * self.m], vec.size[: self.m] = self.q, self.size
         if P is None:
             P = self.rng.normal(size=3 * self.m) * (self.place3.ravel() >= 0)
             P[::3] = abs(P[::3])
-        vec[blocks.P, : 3 * self.m] = P
-        return vec[blocks.P, : 3 * self.m]
+        vec.P[: 3 * self.m] = P
+        return vec.P[: 3 * self.m]
 
     def off(self, P, soft=0.0):
         """Return the natural residual: P less its projection, with De Saxce's velocities."""
@@ -97,28 +107,28 @@ class Case:
 @for_each("seed", range(24))
 def test_blocks_and_residuals_are_those_of_the_dense_matrix(seed):
     case = Case(seed)
-    m, graph = case.m, case.work.graph
+    m, rows = case.m, case.work.rows
     P = case.laid_out()
     before = 0
     for k in range(m):
         touched = [j for j in range(m) if case.D[3 * k : 3 * k + 3, 3 * j : 3 * j + 3].any()]
-        low, high = graph[blocks.LOW, k], graph[blocks.HIGH, k]
+        low, high = rows[k].first, rows[k].end
         assert (low, high) == (min(touched), max(touched) + 1)
-        assert graph[blocks.AT, k] == before
+        assert rows[k].before == before
         before += high - low
-        assert graph[blocks.WIDTH, k] == case.widths[k]
-        assert graph[blocks.LISTED, k] == case.contacts.act[k]
+        assert rows[k].width == case.widths[k]
+        assert rows[k].listed == case.contacts.act[k]
         for j in range(low, high):
-            at = 9 * (graph[blocks.AT, k] + j - low)
+            at = 9 * (rows[k].before + j - low)
             block = case.D[3 * k : 3 * k + 3, 3 * j : 3 * j + 3]
             np.testing.assert_array_equal(case.cones.B[at : at + 9].reshape(3, 3), block)
-        got = blocks.moved(case.cones.B, graph, P, k)
+        got = blocks.moved(case.cones.B, rows, P, k)
         assert got == pytest.approx(case.D[3 * k : 3 * k + 3] @ P, rel=1e-12, abs=1e-13)
     for soft in (0.0, 0.3):
         assert blocks.residual(case.cones, soft) == pytest.approx(case.off(P, soft), rel=1e-12)
         made = case.D @ P + soft * case.size.repeat(3) * P
-        np.testing.assert_allclose(case.work.vec[blocks.DP, : 3 * m], made, atol=1e-12)
-    case.work.vec[blocks.RIGHT, 3 * m - 3] = np.nan
+        np.testing.assert_allclose(case.work.vec.DP[: 3 * m], made, atol=1e-12)
+    case.work.vec.q[3 * m - 3] = np.nan
     assert np.isnan(blocks.residual(case.cones, 0.0))
 
 
@@ -149,9 +159,7 @@ def test_a_step_of_newtons_method_solves_the_linear_model(seed):
         case.work.A[:] = np.nan
         assert newton.newton(case.cones, soft)
         expected = P - np.linalg.lstsq(J, equations(P), rcond=1e-9)[0]
-        np.testing.assert_allclose(
-            case.work.vec[blocks.P, : 3 * case.m], expected, rtol=1e-5, atol=1e-5
-        )
+        np.testing.assert_allclose(case.work.vec.P[: 3 * case.m], expected, rtol=1e-5, atol=1e-5)
 
 
 def test_what_nothing_moves_is_pushed_against_its_speed():
@@ -160,14 +168,14 @@ def test_what_nothing_moves_is_pushed_against_its_speed():
     for at in range(3):
         P, k = case.laid_out(), 1
         blocks.residual(case.cones, 0.0)
-        i, graph, vec = 3 * k + at, case.work.graph, case.work.vec
-        for j in range(graph[blocks.LOW, k], graph[blocks.HIGH, k]):
-            block = 9 * (graph[blocks.AT, k] + j - graph[blocks.LOW, k]) + 3 * at
+        i, rows, vec = 3 * k + at, case.work.rows, case.work.vec
+        for j in range(rows[k].first, rows[k].end):
+            block = 9 * (rows[k].before + j - rows[k].first) + 3 * at
             case.cones.B[block : block + 3] = 0.0
         w = 1e-9 * case.size[k] * 0.25
         P[3 * k : 3 * k + 3] = [9.0, 0.0, 0.0]
-        vec[blocks.DP, 3 * k : 3 * k + 3] = -case.q[3 * k : 3 * k + 3]
-        vec[blocks.DP, i] += w
+        vec.DP[3 * k : 3 * k + 3] = -case.q[3 * k : 3 * k + 3]
+        vec.DP[i] += w
         before = P[i]
         assert newton.newton(case.cones, 0.0)
         assert P[i] - before == pytest.approx(-0.25, rel=1e-5)
@@ -191,7 +199,7 @@ def test_newtons_method_goes_near_soft_contacts_and_rigid_ones(seed):
         off = method(case.cones, first, 1e-11)
         assert off <= 1e-11
         assert case.off(P) == pytest.approx(off, abs=1e-13)
-        np.testing.assert_array_equal(vec[blocks.RIGHT, : 3 * m], case.q)
+        np.testing.assert_array_equal(vec.q[: 3 * m], case.q)
         case.law(P)
         start = P.copy()  # what is solved stays
         assert method(case.cones, off, off) <= off
@@ -255,7 +263,7 @@ def test_contacts_that_wedge_are_told_by_how_they_harden():
     start = case.laid_out(np.array([1.0, 0, 0, 2, 0, 0])).copy()
     first = blocks.residual(case.cones, 0.0)
     assert newton.harden(case.cones, first, 1e-10) == np.inf
-    assert np.isfinite(case.work.vec[blocks.P, :6]).all()
+    assert np.isfinite(case.work.vec.P[:6]).all()
     assert start[0] == 1.0
 
 
@@ -284,9 +292,9 @@ def test_a_contact_without_mass_gets_no_impulse_in_a_sweep(width):
     """Without friction it stays as it is; with friction no answer is found."""
     case = Case(0, 1)
     P = case.laid_out()
-    case.work.graph[blocks.WIDTH, 0] = width
+    case.work.rows[0].width = width
     case.cones.B[:9] = 0.0
-    case.work.vec[blocks.RIGHT, :3] = [-2.0, 0.0, 0.0]
+    case.work.vec.q[:3] = [-2.0, 0.0, 0.0]
     P[:] = 3.0
     assert cone.sweep(case.cones) == (width == 0)
     assert P[0] == 0.0
@@ -297,18 +305,18 @@ def test_the_numbers_of_projected_gradients_are_their_definitions(seed):
     case = Case(seed)
     m, vec = case.m, case.work.vec
     P = case.laid_out()
-    Y = vec[blocks.Y, : 3 * m] = case.rng.normal(size=3 * m)
-    vec[blocks.DY, : 3 * m] = case.D @ Y
+    Y = vec.Y[: 3 * m] = case.rng.normal(size=3 * m)
+    vec.DY[: 3 * m] = case.D @ Y
     bent, length = cone.curvature(case.cones)
     gone = P - Y
     assert bent == pytest.approx(gone @ case.D @ gone, rel=1e-10)
     assert length == pytest.approx(case.size.repeat(3) @ gone**2, rel=1e-12)
-    np.testing.assert_allclose(vec[blocks.DP, : 3 * m], case.D @ P, atol=1e-12)
+    np.testing.assert_allclose(vec.DP[: 3 * m], case.D @ P, atol=1e-12)
     cone.set_shift(case.cones)
     slip = np.hypot(*(case.D @ P + case.q).reshape(m, 3)[:, 1:].T)
-    np.testing.assert_allclose(vec[blocks.SIZE, m : 2 * m], case.contacts.mu * slip, rtol=1e-12)
+    np.testing.assert_allclose(vec.shift[:m], case.contacts.mu * slip, rtol=1e-12)
     assert cone.residuals(case.cones) == pytest.approx([case.off(P)] * 2, rel=1e-12)
-    shift = vec[blocks.SIZE, m : 2 * m] = case.rng.uniform(0, 2, m)
+    shift = vec.shift[:m] = case.rng.uniform(0, 2, m)
     w = (case.D @ P + case.q).reshape(m, 3)
     inner = max(one.off_cone(case.size[k], case.contacts.mu[k], *P[3 * k : 3 * k + 3], *w[k], shift[k])
                 for k in range(m))  # fmt: skip
@@ -321,16 +329,17 @@ def test_impulses_are_taken_in_and_given_back_within_their_cones(seed):
     c, m, vec = case.contacts, case.m, case.work.vec
     P = np.where(case.place3.ravel() >= 0, c.P[case.place3.ravel()], 0.0)
     case.laid_out()
-    vec[:] = np.nan
+    for one in vec:
+        one[:] = np.nan
     cone.load(c, case.cones, 1.0)
-    np.testing.assert_array_equal(vec[blocks.P, : 3 * m], P)
-    np.testing.assert_array_equal(vec[blocks.RIGHT, : 3 * m], case.q)
-    np.testing.assert_allclose(vec[blocks.SIZE, :m], case.size, rtol=1e-13)
+    np.testing.assert_array_equal(vec.P[: 3 * m], P)
+    np.testing.assert_array_equal(vec.q[: 3 * m], case.q)
+    np.testing.assert_allclose(vec.size[:m], case.size, rtol=1e-13)
     c.q[0], c.P[1] = 1e-105, 1e-104
     cone.load(c, case.cones, 1.0)
-    assert vec[blocks.RIGHT, 0] == vec[blocks.P, 3] == 0.0
-    vec[blocks.DP, : 3 * m] = case.D @ P
-    vec[blocks.P, : 3 * m], vec[blocks.RIGHT, : 3 * m] = P, case.q
+    assert vec.q[0] == vec.P[3] == 0.0
+    vec.DP[: 3 * m] = case.D @ P
+    vec.P[: 3 * m], vec.q[: 3 * m] = P, case.q
     c.P[:] = np.nan
     cone.unload(c, case.cones)
     w = (case.D @ P + case.q).reshape(m, 3)
@@ -368,8 +377,8 @@ def test_both_solvers_obey_the_law(seed):
         assert cone.in_space(c, solver, 1e-11, 500, case.work)[0] == SUCCESS
         np.testing.assert_allclose(c.P[:m], P[::3] / 2, atol=1e-9)
         c.act[0], c.D[:] = c.act[0], c.D / 2
-        swapped = case.work.graph[blocks.LISTED, 0]
-        case.work.graph[blocks.LISTED, 0] = swapped + 1  # other contacts were listed
+        swapped = case.work.rows[0].listed
+        case.work.rows[0].listed = swapped + 1  # other contacts were listed
         assert cone.in_space(c, solver, 1e-11, 500, case.work)[0] == SUCCESS
         np.testing.assert_allclose(c.P[:m], P[::3], atol=1e-9)
         c.q[-1] = np.inf
@@ -421,7 +430,7 @@ def test_a_step_of_newtons_method_does_not_feel_what_its_matrix_held():
             blocks.residual(case.cones, 0.1)
             case.work.A[:] = held
             assert newton.newton(case.cones, 0.1)
-            found.append(case.work.vec[blocks.P, :24].tolist())
+            found.append(case.work.vec.P[:24].tolist())
         assert found[0] == found[1]
 
 
@@ -482,8 +491,8 @@ def test_a_contact_that_nothing_moves_has_its_own_block():
     case = Case(0)
     case.contacts.D[:] = 0.0
     blocks.gather(case.contacts, case.cones)
-    graph, k = case.work.graph, np.arange(case.m)
-    assert graph[blocks.LOW, : case.m].tolist() == k.tolist()
-    assert graph[blocks.HIGH, : case.m].tolist() == (k + 1).tolist()
-    assert graph[blocks.AT, : case.m].tolist() == k.tolist()
+    rows, k = case.work.rows, np.arange(case.m)
+    assert rows[: case.m].first.tolist() == k.tolist()
+    assert rows[: case.m].end.tolist() == (k + 1).tolist()
+    assert rows[: case.m].before.tolist() == k.tolist()
     assert (case.cones.B[: 9 * case.m] == 0.0).all()

@@ -10,21 +10,20 @@ from loops import for_each
 from plain import plain, put, space
 
 from explorer.codes import LCP_ITERATIONS, LCP_RAY, SUCCESS
-from explorer.kernels.friction.structures import Cones, Contacts
+from explorer.kernels.friction.structures import CONE_ROWS, Cones, ConeVectors, Contacts
 
 cone, newton = plain("friction.cone"), plain("friction.alart_curnier")
 blocks, modes = plain("friction.cone_blocks"), plain("friction.contact_modes")
 OPEN, STICK = cone.OPEN, cone.STICK
 M = 2  # contacts
-P, RIGHT, SIZE, Y, DP, DY, OLD = (getattr(blocks, name) for name in ("P", "RIGHT", "SIZE", "Y", "DP", "DY", "OLD"))  # fmt: skip
-GRAPH = max(v for k, v in vars(blocks).items() if k in ("AT", "LOW", "HIGH", "LISTED", "WIDTH", "PIVOTS")) + 1  # fmt: skip
 
 
 def cones_of(m=M, mu=0.5, n_B=0):
     """Return contacts whose vectors are zero, of size 1."""
-    vec = np.zeros((9, 3 * m))
-    vec[SIZE] = 1.0
-    return Cones(np.zeros(n_B), np.zeros((GRAPH, 3 * m), int), m, np.full(m, mu), vec, np.full((3 * m, 3 * m), 7.0))  # fmt: skip
+    vec = ConeVectors(*np.zeros((8, 3 * m)), np.ones(m), np.ones(m))
+    rows = np.zeros(m, CONE_ROWS).view(np.recarray)
+    A = np.full((3 * m, 3 * m), 7.0)
+    return Cones(np.zeros(n_B), rows, m, np.full(m, mu), vec, A, np.zeros(3 * m, int))
 
 
 # ---------------------------------------------------------------- Newton's method of all contacts
@@ -36,11 +35,11 @@ def cones_of(m=M, mu=0.5, n_B=0):
 def test_a_step_is_solved_in_the_band_that_its_blocks_have(monkeypatch, low, high, band):
     """To either side of the diagonal, whichever is the wider."""
     cones, asked = cones_of(3, n_B=81), []
-    cones.graph[blocks.LOW, :3], cones.graph[blocks.HIGH, :3] = low, high
+    cones.rows[:3].first, cones.rows[:3].end = low, high
     widths = np.subtract(high, low)
-    cones.graph[blocks.AT, :3] = np.append(0, np.cumsum(widths)[:-1])
+    cones.rows[:3].before = np.append(0, np.cumsum(widths)[:-1])
     cones.B[:] = np.arange(1.0, 82.0)
-    cones.vec[P] = 1.0
+    cones.vec.P[:] = 1.0
     put(monkeypatch, newton.newton, lu_factor=lambda A, n, below, above, pivots: asked.append((n, below, above, A.copy())) or 0,
         lu_solve=lambda *given: asked.append(given[1:4]))  # fmt: skip
     assert newton.newton(cones, 0.0)
@@ -50,7 +49,7 @@ def test_a_step_is_solved_in_the_band_that_its_blocks_have(monkeypatch, low, hig
         outside = [c for c in range(9) if not 3 * low[k] <= c < 3 * high[k]]
         near = [c for c in outside if abs(c - 3 * k) <= band]
         assert not A[3 * k : 3 * k + 3, near].any()
-        first = 9 * cones.graph[blocks.AT, k]
+        first = 9 * cones.rows[k].before
         normal = [one for j in range(widths[k]) for one in cones.B[first + 9 * j : first + 9 * j + 3]]  # fmt: skip
         normal[3 * (k - low[k])] += 1e-9
         assert A[3 * k, 3 * low[k] : 3 * high[k]].tolist() == pytest.approx(normal)
@@ -61,46 +60,46 @@ def test_a_contact_is_closed_whose_impulse_exceeds_its_speed(monkeypatch, x, w, 
     """Only where it is does its row hold the law; else its impulse is taken to zero."""
     cones = cones_of(1, n_B=9)
     cones.B[:] = np.arange(2.0, 11.0)
-    cones.graph[blocks.HIGH, 0] = 1
-    cones.vec[P, 0], cones.vec[DP, 0] = x, w
+    cones.rows[0].end = 1
+    cones.vec.P[0], cones.vec.DP[0] = x, w
     put(monkeypatch, newton.newton, lu_factor=lambda *_: 0, lu_solve=lambda *_: None)
     assert newton.newton(cones, 0.0)
     row = [2 + 1e-9, 3.0, 4.0] if closed else [1.0, 0.0, 0.0]
     assert cones.A[0].tolist() == pytest.approx(row)
-    assert cones.vec[P, 0] == x + (-w if closed else -x)
+    assert cones.vec.P[0] == x + (-w if closed else -x)
 
 
 def test_of_equal_residuals_the_first_one_is_kept(monkeypatch):
     cones, left = cones_of(), iter([0.5, 0.5, 0.5])
 
     def step(cones, soft):
-        cones.vec[P] += 1.0
+        cones.vec.P[:] += 1.0
         return True
 
     put(monkeypatch, newton.polish, newton=step, residual=lambda cones, soft: next(left))
     assert newton.polish(cones, 0.0, 1.0, 0.1, 1) == 0.5
-    assert (cones.vec[P] == 1.0).all()
+    assert (cones.vec.P == 1.0).all()
 
 
 def ways(monkeypatch, kernel, nows, offs, off, target):
     """Go a way whose residuals are given; return the end, what each solve was asked, and P."""
     cones, asked, left, rest = cones_of(), [], iter(nows), iter(offs)
-    cones.vec[P], cones.vec[RIGHT] = 0.5, np.arange(1.0, 7.0)
-    cones.vec[SIZE, :M] = 2.0, 4.0
+    cones.vec.P[:], cones.vec.q[:] = 0.5, np.arange(1.0, 7.0)
+    cones.vec.size[:M] = 2.0, 4.0
 
     def residual(cones, soft):
         return 3.0 if soft > 0 or kernel is newton.harden else next(rest)
 
     def polish(cones, soft, now, target, patience):
         assert now == 3.0
-        asked.append((soft, target, patience, cones.vec[P, 0], cones.vec[RIGHT].tolist()))
-        cones.vec[P] = 10.0 * len(asked)
+        asked.append((soft, target, patience, cones.vec.P[0], cones.vec.q.tolist()))
+        cones.vec.P[:] = 10.0 * len(asked)
         return next(left)
 
     put(monkeypatch, kernel, residual=residual, polish=polish)
     told = kernel(cones, off, target)
-    assert cones.vec[RIGHT].tolist() == [1, 2, 3, 4, 5, 6]
-    return told, asked, set(cones.vec[P].tolist())
+    assert cones.vec.q.tolist() == [1, 2, 3, 4, 5, 6]
+    return told, asked, set(cones.vec.P.tolist())
 
 
 def test_proximal_points_follow_each_other_up_to_the_target(monkeypatch):
@@ -165,10 +164,10 @@ def test_contacts_wedge_that_give_way_no_less_as_they_harden(monkeypatch, by, la
     """Impulses that grow by the 0.9th power of the hardness or more; also in the last levels alone."""
     for since in (1.0, 1e-5):
         cones = cones_of()
-        cones.vec[SIZE, :M] = 2.0, 4.0
+        cones.vec.size[:M] = 2.0, 4.0
 
         def polish(cones, soft, now, target, patience, since=since):
-            cones.vec[P] = (since / soft) ** by if 0 < soft <= since else 1e-3
+            cones.vec.P[:] = (since / soft) ** by if 0 < soft <= since else 1e-3
             return 0.0 if soft > 0 else last
 
         put(monkeypatch, newton.harden, residual=lambda *_: 3.0, polish=polish)
@@ -213,17 +212,17 @@ def test_projected_gradients_end_with_newtons_method(monkeypatch, before, after,
 def test_a_point_is_projected_on_its_cone(point, projected):
     """mu = 1/2, on both bounds too; how far uphill that goes counts from the P before."""
     cones = cones_of(1)
-    cones.vec[SIZE, 1] = 0.0  # the shift
-    cones.vec[Y] = point
-    cones.vec[OLD] = [0.5, -0.25, 1.0]
-    cones.vec[DY], cones.vec[RIGHT] = [0.25, 0.5, -0.75], [-0.25, -0.5, 0.75]
+    cones.vec.shift[0] = 0.0
+    cones.vec.Y[:] = point
+    cones.vec.P_old[:] = [0.5, -0.25, 1.0]
+    cones.vec.DY[:], cones.vec.q[:] = [0.25, 0.5, -0.75], [-0.25, -0.5, 0.75]
     assert cone.descend(cones, 2.0) == 0.0
-    assert cones.vec[P].tolist() == pytest.approx(projected)
-    cones.vec[RIGHT] = [0.75, 0.5, 1.25]
-    cones.vec[SIZE, 1] = 0.5
+    assert cones.vec.P.tolist() == pytest.approx(projected)
+    cones.vec.q[:] = [0.75, 0.5, 1.25]
+    cones.vec.shift[0] = 0.5
     g = np.array([1.5, 1.0, 0.5])
-    cones.vec[Y] = point + 0.5 * g
-    assert cone.descend(cones, 2.0) == pytest.approx(g @ (np.array(projected) - cones.vec[OLD]))
+    cones.vec.Y[:] = point + 0.5 * g
+    assert cone.descend(cones, 2.0) == pytest.approx(g @ (np.array(projected) - cones.vec.P_old))
 
 
 @for_each(("width", "x", "w", "told"), [
@@ -234,8 +233,8 @@ def test_a_point_is_projected_on_its_cone(point, projected):
 def test_a_contact_slides_by_more_than_its_cone_has_room_for(width, x, w, told):
     """Its speed is that of D P + q of its tangents; along a line it has a sign."""
     cones, half = cones_of(1), np.array([0.25, 0.75, 0.5])
-    cones.graph[blocks.WIDTH, 0] = width
-    cones.vec[P], cones.vec[DP], cones.vec[RIGHT] = x, half, np.array(w) - half
+    cones.rows[0].width = width
+    cones.vec.P[:], cones.vec.DP[:], cones.vec.q[:] = x, half, np.array(w) - half
     contacts = Contacts(None, np.array([3, 4, 5]), 1, 3, np.array([1]), None, cones.mu, None, np.full(3, 9.0), np.full(6, 9))  # fmt: skip
     cone.unload(contacts, cones)
     assert contacts.mode.tolist() == [9, 9, 9, told, 9, 9]
@@ -253,9 +252,9 @@ def test_where_one_solver_has_not_converged_the_other_goes_on(monkeypatch, solve
     def note(name):
         return lambda cones, tol, most: asked.append((name, tol, most)) or next(answers)
 
-    put(monkeypatch, cone.in_space, refer=lambda x: x, gather=lambda *_: None, load=lambda contacts, cones, size: asked.append(size), gauss_seidel=note("GS"),
+    put(monkeypatch, cone.in_space, refer=lambda x: x, value_of=lambda x: x, gather=lambda *_: None, load=lambda contacts, cones, size: asked.append(size), gauss_seidel=note("GS"),
         projected_gradient=note("PG"), residual=lambda *_: off, unload=lambda *_: None)  # fmt: skip
-    work = space(graph=np.zeros((GRAPH, 6), int), kept=[space(contacts=-1)], blocks=np.zeros(0), vec=None, A=None)  # fmt: skip
+    work = space(rows=np.zeros(M, CONE_ROWS).view(np.recarray), kept=[space(contacts=-1)], blocks=np.zeros(0), vec=None, A=None, pivots=None)  # fmt: skip
     contacts = Contacts(None, np.array([1, 0, 2]), M, 3, None, None, None, np.array([0.25, -0.5, 0.1]), None, None)  # fmt: skip
     assert cone.in_space(contacts, solver, 2e-3, 7, work) == (told, off)
     order = ["GS", "PG"] if solver == cone.GAUSS_SEIDEL else ["PG", "GS"]

@@ -69,7 +69,7 @@ def test_a_branch_is_followed_in_parts_of_its_range(monkeypatch, which, given, d
     assert values[0] == value
 
 
-@for_each(("given", "why"), [({"direction": "upp"}, "must be one of both, up, down.*up"), ({"step": 0.0}, "step"), ({"step": -1.0}, "step")])  # fmt: skip
+@for_each(("given", "why"), [({"direction": "upp"}, "must be one of both, up, down"), ({"step": 0.0}, "step"), ({"step": -1.0}, "step")])  # fmt: skip
 def test_a_direction_and_a_step_are_refused_that_are_none(given, why):
     system = ex.models.impact_oscillator()
     with pytest.raises(BadValue, match=why):

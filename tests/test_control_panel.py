@@ -192,7 +192,7 @@ def test_actions_and_sizes(wire):
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("play", "loudly", "not played"), ("push.state", "w", "no state 'w'"), ("x0.w", 1, "no setting"),
+        ("play", "loudly", "is unknown"), ("push.state", "w", "no state 'w'"), ("x0.w", 1, "no setting"),
         ("end.x", "far", "finite number"), ("push.size", "hard", "finite number"),
     ],
 )  # fmt: skip

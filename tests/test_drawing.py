@@ -1267,8 +1267,8 @@ def test_what_a_view_does_not_draw_is_told_with_what_would_help():
 
     for kinds, one, hint in (
         ((ex.systems.System,), run, r": give its system, views\.picture\(run\.system\)\.$"),
-        ((ex.systems.System,), 3, r"draws a system, not a int\.$"), ((ex.systems.System,), [system], "draw them one by one"),
-        ((ex.Solution,), system, ": simulate it first"), ((ex.Solution,), 3, r"returns, not a int\.$"),
+        ((ex.systems.System,), 3, r"draws a system, not 3\.$"), ((ex.systems.System,), [system], "draw them one by one"),
+        ((ex.Solution,), system, ": simulate it first"), ((ex.Solution,), 3, r"returns, not 3\.$"),
         ((ex.Sensitivity,), system, r"not a MapSystem\.$"), ((ex.Sensitivity,), run, r"not a Solution\.$"),
     ):  # fmt: skip
         with pytest.raises(ex.BadValue, match=hint):

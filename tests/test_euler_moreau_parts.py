@@ -17,6 +17,7 @@ from explorer.kernels.time_stepping.euler_moreau_structures import (
     CONSTANT,
     LINEAR,
     NONLINEAR,
+    STATE,
     Method,
     Model,
     Options,
@@ -143,7 +144,10 @@ def test_a_band_solves_the_same_steps(monkeypatch, kind, coefficients):
         band = SimpleNamespace(ptr=np.arange(size + 1) * size, col=np.tile(np.arange(size), size), slots=np.array(slots),
                                place=place, mass=case.mass.ravel(), val=np.zeros(size * size), kept=kept,
                                W=np.zeros((size, 3 * (size - 1) + 1)), pivots=np.zeros(size, int), **zeros)  # fmt: skip
-        assert banded.march(case.problem, case.record, band, case.h) == 5
+        state = np.zeros(1, STATE).view(np.recarray)
+        state.h = case.h
+        assert banded.run(case.problem, case.record, state, band) == SUCCESS
+        assert state[0].row == 5
         case.check()
         monkeypatch.setitem(dense.run.__globals__, "call", other.call)
         assert other.run() == (SUCCESS, 5)

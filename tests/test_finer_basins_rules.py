@@ -50,7 +50,7 @@ def test_finer_basins_run_ten_times_as_long_to_an_event(monkeypatch, given, told
 @for_each("shape", [(1, 5), (5, 1), (5,), (5, 5, 5), (2.5, 5), (True, 5)])
 def test_a_shape_is_two_whole_numbers_from_two(monkeypatch, shape):
     put(monkeypatch, inspect.unwrap(FinerBasins).__init__, check_system=lambda system: None, choose=lambda system, scheme: scheme, numbers_of=lambda *given: [])  # fmt: skip
-    with pytest.raises(BadValue, match="must be two whole numbers from 2"):
+    with pytest.raises(BadValue, match="must be two whole numbers of at least 2"):
         FinerBasins("system", "scheme", over={}, shape=shape)
 
 

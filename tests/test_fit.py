@@ -431,7 +431,7 @@ def test_a_search_says_that_its_gradient_is_directional():
 
 @pytest.mark.parametrize(("wrong", "words"), [
     ({"tol": -1}, "tol = -1 must be greater than zero"), ({"tol": 0}, "tol"), ({"tol": "a"}, "tol"),
-    ({"max_iter": -1}, "max_iter = -1 must be a whole number from 0"), ({"max_iter": 1.5}, "max_iter"),
+    ({"max_iter": -1}, "max_iter = -1 must be a whole number of at least 0"), ({"max_iter": 1.5}, "max_iter"),
     ({"wrt": ()}, "2 numbers cannot determine 0 parameters"), ({"observe": 5}, None),
 ])  # fmt: skip
 def test_a_search_that_cannot_end_where_it_should_is_refused(wrong, words):

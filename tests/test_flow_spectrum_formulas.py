@@ -13,6 +13,7 @@ from test_study_branches import bare
 
 import explorer as ex
 from explorer.errors import BadValue, NotApplicable, StepFailed
+from explorer.parameters import whole
 from explorer.study import exponents, flow_spectrum
 
 COVERS = ("study/exponents.py",)
@@ -199,10 +200,10 @@ def test_exponents_of_a_flow_are_told_with_their_interval():
 ])  # fmt: skip
 def test_a_whole_number_is_one_from_the_least(value, least, told):
     if told is None:
-        with pytest.raises(BadValue, match=f"n = .* must be a whole number from {least}"):
-            exponents.whole(value, "n", least)
+        with pytest.raises(BadValue, match=f"n = .* must be a whole number of at least {least}"):
+            whole(value, "n", least)
         return
-    found = exponents.whole(value, "n", least)
+    found = whole(value, "n", least)
     assert found == told
     assert type(found) is int
 

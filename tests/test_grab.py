@@ -162,7 +162,7 @@ def test_what_was_grabbed_in_a_run_is_the_start_of_the_next():
 )  # fmt: skip
 def test_what_is_no_grip_is_said_and_changes_nothing(value):
     one = Session("bouncing_ball")
-    with pytest.raises(BadValue, match=r"This is no grip|Nothing moves this shape"):
+    with pytest.raises(BadValue, match=r"This handle does not exist|Nothing moves this shape"):
         grabbed(one, value)
     frame = SessionAnswer(one).pull({"grab": value}, False)
     assert frame["status"]["level"] == "warn"

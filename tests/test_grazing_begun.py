@@ -50,7 +50,7 @@ def test_the_first_touch_of_a_branch_has_its_form(monkeypatch, points, given, to
 
 
 def test_only_branches_of_cycles_graze():
-    with pytest.raises(BadValue, match="grazing needs a branch"):
+    with pytest.raises(BadValue, match="Give a branch from"):
         asked_for("none")
     with pytest.raises(NotApplicable, match="Equilibria and maps do not graze"):
         asked_for(branch_of(touch(), base=ex.MapSystem))

@@ -340,7 +340,7 @@ def test_bad_inputs_are_refused():
     system, constant = cart(), ex.Input.constant
     for u, words in (
         ({"w": 1}, "has no input 'w'"),
-        ([[1, 2], [3, 4]], "u has 2 rows, but 'cart' has 1 inputs"),
+        ([[1, 2], [3, 4]], "u has 2 rows, but 'cart' has 1 input "),
         (constant([0, 0.5], [1]), "does not cover the run"),
         (constant([0, 0.5, 1], [1, 3]), r"outside its bounds \[-2, 2\]"),
         ({"u": 5}, "outside its bounds"),
@@ -349,7 +349,7 @@ def test_bad_inputs_are_refused():
         with pytest.raises(ex.BadValue, match=words):
             ex.simulate(system, u=u)
     for arguments, words in (
-        (([0, 1], [1, 2]), "needs 1 values"),
+        (([0, 1], [1, 2]), "needs 1 value, one for each interval"),
         (([0, 1, 1], [1, 2]), "must increase"),
         (([0, 1], [math.nan]), "must be finite"),
         (([[0, 1]], [1]), "its shape is"),

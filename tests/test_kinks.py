@@ -235,3 +235,21 @@ def test_rows_next_to_where_a_formula_ends_have_a_state():
         assert np.isfinite(run.x).all()
         np.testing.assert_allclose(run.v.sum(axis=1), v0, rtol=1e-12)
         np.testing.assert_allclose(run.energy, m * v0**2 / 2, rtol=1e-7)
+
+
+def test_forces_at_the_impacts_of_a_rocking_block_are_those_of_the_corner_it_stood_on():
+    """Closed form at theta = 0: the block turns about one corner, before and after each impact.
+
+    The kink of |theta| lies on the impacts, on either side of them by round-off.
+    """
+    run = ex.simulate(ex.models.rocking_block(), ex.EventDriven())
+    B, H, g, m = (run.rho[name] for name in ("B", "H", "g", "m"))
+    turns = 3 * g * B / (2 * (B**2 + H**2))  # theta'' = -+ turns
+    (_, theta), (_, omega), a = run.q.T, run.v.T, run.a
+    rows = np.flatnonzero((np.abs(theta) < 1e-11) & (np.abs(omega) > 1e-6))
+    assert len(rows) > 200
+    falls = turns * B / 2 + omega[rows] ** 2 * H / 2
+    np.testing.assert_allclose(run.lam[rows].sum(axis=1), m * (g - falls), rtol=1e-9)
+    np.testing.assert_allclose(a[rows, 0], -falls, rtol=1e-9)
+    corner = np.where(run.lam[rows, 0] > 0, -1, 1)  # the left one is down for theta > 0
+    np.testing.assert_allclose(a[rows, 1], corner * turns, rtol=1e-9)

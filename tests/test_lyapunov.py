@@ -115,11 +115,11 @@ def test_sliding_takes_a_direction():
     ("model", "given", "words"),
     [
         ("impact_oscillator", {}, "depends on t"),
-        ("impact_oscillator", {"period": PERIOD, "intervals": 10}, "from 64"),
+        ("impact_oscillator", {"period": PERIOD, "intervals": 10}, "at least 64"),
         ("impact_oscillator", {"period": PERIOD, "x0": [1.0]}, "needs 2 numbers"),
         ("impact_oscillator", {"period": -1.0}, "period"),
         ("bouncing_ball", {"scheme": ex.MoreauJean(h=1e-3)}, "EventDriven"),
-        ("pendulum", {"scheme": "EventDriven", "transient": -1}, "from 0"),
+        ("pendulum", {"scheme": "EventDriven", "transient": -1}, "at least 0"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_in_a_sentence(model, given, words):

@@ -155,7 +155,7 @@ def test_a_grazing_fixed_point_goes_on_with_an_infinite_slope():
     [
         ({"section": "left"}, "is a map and has no section"),
         ({"period": 1.0}, "is a map and has no section"),
-        ({"count": 0}, "whole number from 1"),
+        ({"count": 0}, "whole number of at least 1"),
         ({"guess": [1.0, 2.0]}, "needs 1 numbers"),
         ({"guess": {"z": 1.0}}, "no state 'z'"),
         ({"guess": {"x": 1e13}}, "no finite"),

@@ -467,7 +467,7 @@ def test_a_declaration_that_makes_no_map_is_a_sentence(build, said):
         (lambda: ex.study.sweep(TENT, over={"mu": [1]}, t_end=2.5), "whole number"),
         (lambda: ex.study.lyapunov(TENT, period=1), "it has no period and no intervals"),
         (lambda: ex.study.lyapunov(ex.models.bouncing_ball(), iterates=100), "is no map"),
-        (lambda: ex.study.lyapunov(TENT, iterates=3), "whole number from 64"),
+        (lambda: ex.study.lyapunov(TENT, iterates=3), "whole number of at least 64"),
         (lambda: ex.study.orbit_derivatives(TENT, wrt="nu"), "no parameter 'nu'"),
         (lambda: ex.sensitivity(TENT), "No scheme computes sensitivities"),
         (lambda: ex.views.cobweb(ex.simulate(PLANE)), "views.cobweb draws"),

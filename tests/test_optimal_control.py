@@ -591,7 +591,7 @@ def test_the_program_simulates_with_the_order_of_its_method():
     ("given", "error", "said"),
     [
         ({"system": None}, BadArgument, "not a system"),
-        ({"intervals": 0}, BadValue, "whole number from 1"),
+        ({"intervals": 0}, BadValue, "whole number of at least 1"),
         ({"stages": 5}, BadValue, "1 to 4"),
         ({"grid": "fre"}, BadValue, "'free'"),
         ({"t_end": (5, 1)}, BadValue, "empty"),

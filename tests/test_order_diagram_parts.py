@@ -172,7 +172,7 @@ def test_without_schemes_all_stages_of_those_that_fit_are_compared(monkeypatch):
     ):
         monkeypatch.setattr(FESD, "fits", lambda system, fits=fits: fits[0])
         monkeypatch.setattr(ThetaRK, "fits", lambda system, fits=fits: fits[1])
-        _, asked, _ = diagram(monkeypatch, repeats=0)
+        _, asked, _ = diagram(monkeypatch, repeats=1)
         assert [one[0] for one in asked] == told
         assert asked[0][6] == 1
     with pytest.raises(BadValue, match=r"Every run of .* failed\. 'p' fails"):

@@ -131,7 +131,7 @@ def test_pictures_mark_rows_and_join_none():
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
-        (lambda: ex.Recorder(every=0), "whole number of steps"),
+        (lambda: ex.Recorder(every=0), "every = 0 must be a whole number"),
         (lambda: ex.Recorder(every=2, times=[1]), "every or times, not both"),
         (lambda: ex.Recorder(times=["noon"]), "finite times"),
         (

@@ -24,7 +24,7 @@ COVERS = ("study/search_attractors.py",)  # see mutant_rooms.py
     (None, True, {}, ((1, None), 1e-5, 1e-2)), (Section(period="2*a"), False, {}, (("2*a", None), 1e-5, 1e-2)), (Section(event="stop"), False, {"t_end": 7.0}, ((None, search._MOST_EVENTS), 1e-5, 1e-2)),
     (Section(period="2*a"), False, {"tol": 1e-3}, (("2*a", None), 1e-3, 25e-3)), (Section(period="2*a"), False, {"scheme": "steps"}, (("2*a", None), 2e-3, 0.05)),
     (None, False, {}, "must be a Section"), (Section(period=1), False, {"t_end": 1.0}, "t_end follows from periods"), (Section(period=1), False, {"near": 0.6}, "must have 0 < tol"),
-    (Section(period=1), False, {"tol": 0.02, "near": 0.02}, "must have 0 < tol"), (Section(period=1), False, {"periods": 11}, "whole number from 12"), (Section(period=1), False, {"periods": True}, "whole number from 12"),
+    (Section(period=1), False, {"tol": 0.02, "near": 0.02}, "must have 0 < tol"), (Section(period=1), False, {"periods": 11}, "whole number of at least 12"), (Section(period=1), False, {"periods": True}, "whole number of at least 12"),
 ])  # fmt: skip
 def test_a_search_has_a_section_and_two_distances(monkeypatch, section, discrete, given, told):
     monkeypatch.setattr(search, "box_of", lambda system, box: {"box": box})

@@ -333,7 +333,7 @@ def test_grazing_has_the_exponent_one_half():
         ([1, 2], [1, 2], "three"),
         ([1, 2, 3], [1, 0, 2], "positive"),
         ([1, 1, 1], [1, 2, 3], "different"),
-        ([1, 2, 3], [1, 2], "alike"),
+        ([1, 2, 3], [1, 2], "as many x as y"),
     ],
 )
 def test_a_power_law_refuses_what_has_no_logarithm(x, y, words):

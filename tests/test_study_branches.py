@@ -16,7 +16,8 @@ from explorer.errors import BadModel
 from explorer.optimise.fit import _covariance
 from explorer.study import columns, cycles, equilibria, orbits, parts, trace
 from explorer.study.leading_terms import leading_terms
-from explorer.study.search_attractors import Recurrence, seed_of
+from explorer.study.recurrence import Recurrence
+from explorer.study.search_attractors import seed_of
 
 COVERS = ("study/parts.py",)  # see mutant_rooms.py
 

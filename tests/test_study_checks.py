@@ -32,7 +32,7 @@ COVERS = ("study/map_cycles.py", "study/trace.py")  # see mutant_rooms.py
 @for_each(("given", "why"), [
     ({"event": "a"}, None), ({"period": 1}, None), ({"period": 1, "phase": 0.999, "most": 1}, None), ({}, "needs an event"), ({"event": "a", "period": 1}, "needs an event"),
     ({"event": "a", "side": "behind"}, "must be 'after' or 'before'"), ({"period": 1, "phase": 1.0}, r"must lie in \[0, 1\)"), ({"period": 1, "phase": -0.1}, r"must lie in \[0, 1\)"),
-    ({"event": "a", "most": 0}, "whole number from 1"), ({"event": "a", "most": True}, "whole number from 1"), ({"event": "a", "most": 1.5}, "whole number from 1"), ({"event": "a", "side": "before"}, None),
+    ({"event": "a", "most": 0}, "whole number of at least 1"), ({"event": "a", "most": True}, "whole number of at least 1"), ({"event": "a", "most": 1.5}, "whole number of at least 1"), ({"event": "a", "side": "before"}, None),
 ])  # fmt: skip
 def test_a_section_is_an_event_or_a_period(given, why):
     if why is None:

@@ -367,7 +367,7 @@ def test_parts_are_handed_out_until_all_have_come_back(monkeypatch):
 
 
 @for_each(("periods", "given", "why"), [
-    (12, {}, None), (12.0, {}, None), (11, {}, "whole number from 12"), (12.5, {}, "whole number from 12"), (True, {}, "whole number from 12"), (12, {"t_end": 3.0}, "t_end follows"),
+    (12, {}, None), (12.0, {}, None), (11, {}, "whole number of at least 12"), (12.5, {}, "whole number of at least 12"), (True, {}, "whole number of at least 12"), (12, {"t_end": 3.0}, "t_end follows"),
     (12, {"recurrence": search.Recurrence(near=0.6)}, "0 < tol < near"), (12, {"recurrence": search.Recurrence(near=0.5)}, None), (12, {"recurrence": search.Recurrence(tol=0.0)}, "0 < tol < near"),
 ])  # fmt: skip
 def test_a_search_goes_by_a_section_its_periods_and_tolerances(periods, given, why):

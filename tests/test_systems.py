@@ -343,7 +343,7 @@ BAD = {
     ),
     "no name": (lambda: ex.MechanicalSystem("", "y"), ex.BadModel, ["name"]),
     "no coordinate": (lambda: ex.MechanicalSystem("a", ""), ex.BadModel, ["coordinate"]),
-    "coordinate twice": (lambda: ex.MechanicalSystem("a", "x x"), ex.BadModel, ["own name"]),
+    "coordinate twice": (lambda: ex.MechanicalSystem("a", "x x"), ex.BadModel, ["Two coordinates", "'x'"]),
     "coordinate t": (lambda: ex.MechanicalSystem("a", "t"), ex.BadModel, ["'t'", "coordinate"]),
     "parameter with the name of a state": (
         lambda: ball(params={"y": 1.0}), ex.BadModel, ["'y'", "state"],

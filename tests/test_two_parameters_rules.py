@@ -126,7 +126,7 @@ def test_the_second_parameter_is_another_one(name, suggests):
     with pytest.raises(BadValue, match=f"no second parameter {name!r}") as caught:
         function(branch, name)
     assert ("'r'" in str(caught.value)) == suggests
-    with pytest.raises(BadValue, match="A branch is needed"):
+    with pytest.raises(BadValue, match="Give a branch from"):
         function("none", "q")
 
 

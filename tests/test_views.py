@@ -178,7 +178,7 @@ def test_what_is_offered_are_views_models_and_studies_not_their_modules():
         ("trajectory", lambda: [run("bouncing_ball")] * 2, r"draws what simulate returns, not a list: draw them one"),
         ("saltation", lambda: run("bouncing_ball"), "draws what sensitivity returns, not a Solution"),
         ("regions", lambda: run("switched_oscillator"), r"views\.regions\(run\.system\)"),
-        ("stability", lambda: "Newmark", r"draws what study.stability returns, not a str"),
+        ("stability", lambda: "Newmark", r"draws what study.stability returns, not 'Newmark'"),
         ("one_step_problem", lambda: run("bouncing_ball", "", "EventDriven"),
          "views.one_step_problem draws .* MoreauJean. The run of 'bouncing ball' by EventDriven has none"),
         ("quantities", lambda: run("bouncing_ball"), "views.quantities draws .* EulerMoreau returns"),

@@ -269,7 +269,7 @@ def test_a_diagram_is_made_of_the_schemes_that_are_asked_for(monkeypatch):
     assert (found.t_end, found.reference, found.refused) == (system.t_end, "a given function", ())
     names = {"one": "p", "two": "q"}
     found, asked, _ = measured(monkeypatch, kept=(False, True), schemes=names, h=[0.5, 0.25],
-                               t_end=3, repeats=0, rho={"a": 1.0}, b=2.0)  # fmt: skip
+                               t_end=3, repeats=1, rho={"a": 1.0}, b=2.0)  # fmt: skip
     assert [one[:2] for one in asked] == [("one", "chosen p"), ("two", "chosen q")]
     assert asked[0][2] == [0.5, 0.25]
     assert asked[0][4:] == ({"t_end": 3, "rho": {"a": 1.0, "b": 2.0}, "throw": False}, 1)

@@ -157,7 +157,7 @@ def test_friction_shares_the_matrices_of_its_complementarity_problem(contacts, t
     lcp = lcp_workspace(m, m)
     work, rows = friction_workspace(contacts, tangents, lcp), contacts + tangents
     if not tangents:
-        assert work.active.chosen.size == work.glocker.B.size == work.cones.vec.size == 0
+        assert work.active.chosen.size == work.glocker.B.size == work.cones.rows.size == 0
         return
     assert work.active.A is work.cones.A is lcp.A
     assert (
@@ -165,7 +165,8 @@ def test_friction_shares_the_matrices_of_its_complementarity_problem(contacts, t
     )
     assert (work.glocker.B.shape, work.glocker.order.shape) == ((m, m), (m,))
     assert work.cones.blocks is work.glocker.B
-    assert (work.cones.graph.shape, work.cones.vec.shape) == ((6, m), (9, m))
+    assert (work.cones.rows.shape, work.cones.pivots.shape) == ((contacts,), (m,))
+    assert [one.size for one in work.cones.vec] == [m] * 8 + [contacts] * 2
     assert work.cones.kept.tolist() == [(-1,)]
     assert work.glocker.work.T is lcp.T
     assert work.glocker.work.kept is not lcp.kept

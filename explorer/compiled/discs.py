@@ -8,7 +8,9 @@ import numpy as np
 
 from explorer.compiled.bundle import Neighbours, Values
 from explorer.compiled.mechanical import Compiled
+from explorer.errors import BadModel
 from explorer.systems import DiscSystem
+from explorer.types import Matrix
 
 __all__ = ["CompiledDiscs"]
 
@@ -28,6 +30,25 @@ class CompiledDiscs(Compiled):
         self.most = max(self.most, 15 * self.nc)
         walls = [x for wall in system.walls for x in wall]
         self._shape = Values(self.args, [system.contacts[0].mu, *system.radii, *walls])
+
+    def check(
+        self, inp: np.ndarray, *, singular: bool = False
+    ) -> tuple[Matrix, Matrix, Matrix, np.ndarray]:
+        """Return the matrices at a state; two discs at one place touch in no direction.
+
+        Raises
+        ------
+        BadModel
+        """
+        places: dict[tuple[float, ...], int] = {}
+        for k, (x, y) in enumerate(inp[1 : 1 + self.n].reshape(-1, 3)[:, :2].tolist()):
+            first = places.setdefault((x, y), k)
+            if first != k:
+                raise BadModel(
+                    f"Discs {first + 1} and {k + 1} of '{self.system.name}' start at the same "
+                    f"place. Give starts, such as q = [0, 1, 0, 0, 3, 0] of two discs."
+                )
+        return super().check(inp, singular=singular)
 
     def begun(self, inp: np.ndarray) -> CompiledDiscs:
         """Return the functions for one run with these parameters; no pair has a contact yet."""

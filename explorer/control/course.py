@@ -29,8 +29,8 @@ class Decision:
     length : float
         How long the controls are held, s.
     status : str
-        "open loop", "feedback" or "mode matched" of a feedback; of predictive control the status of
-        the new plan, or "kept" where none was found and the last good one is held on to.
+        "open loop"; for a feedback "feedback" or "mode matched"; for predictive control the status
+        of the new plan, or "kept" if none was found and the last good one stays.
     message : str
     seconds : float
         Processor time of the decision.

@@ -50,7 +50,7 @@ class Push(metaclass=Checked):
 
 @dataclass(frozen=True)
 class Disturbance(metaclass=Checked):
-    """What happens to the true system, and no plan knows of.
+    """What happens to the true system without the plan knowing of it.
 
     Parameters
     ----------

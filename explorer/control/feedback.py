@@ -53,13 +53,24 @@ class Feedback:
     P : (N + 1, n_x, n_x) float
         Cost to go of a deviation, e' P e / 2.
     A, B : (N, n_x, n_x) and (N, n_x, n_u) float
-        Linearised intervals: deviations at their ends by those at their begins, and by controls.
+        Linearised intervals: derivatives of the deviation at the end by the deviation at the begin,
+        and by the controls.
     x, u : (N, n_x) and (N, n_u) float
-        What the plan has at the begin of each interval.
+        States and controls of the plan at the begin of each interval.
     modes : tuple of int
-        Of a hybrid system its modes there.
+        For a hybrid system, the mode of the plan at the begin of each interval.
     beside : dict of (int, int) to (x, K)
-        For an interval and another mode, the extended plan and its gain.
+        For an interval and a mode that the plan does not have there: the state of the plan extended
+        into that mode, and the gain.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> cart = ex.StepSystem("cart", x="q v", f=["v", "u"], params={"u": 0.0})
+    >>> task = ex.OptimalControlProblem(cart, t_end=1, intervals=5, controls="u",
+    ...                                 running="u**2", end={"q": 1, "v": 0})
+    >>> ex.optimize(task).feedback().K.shape
+    (5, 1, 2)
     """
 
     plan: Solved

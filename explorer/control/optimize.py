@@ -16,11 +16,11 @@ from explorer.arguments import a, checked, items, mapping
 from explorer.control.compiled_task import pipeline
 from explorer.control.finite import check_finite
 from explorer.control.guess import guessed_modes, point
-from explorer.control.options import MOST_STAGES, whole
+from explorer.control.options import MOST_STAGES
 from explorer.control.plan import Plan, finished
 from explorer.control.problem import OptimalControlProblem
 from explorer.errors import BadValue
-from explorer.parameters import number
+from explorer.parameters import number, whole
 from explorer.progress import Progress
 from explorer.transcription.halt import watched
 from explorer.transcription.outcome import SOLVED, Outcome, Settings
@@ -69,8 +69,7 @@ def optimize(
     starts : int
         Searches: the first from the guess, the others from random states and controls. A problem
         may have several local optima; the best plan is returned.
-    seed : int
-        Of the random starts.
+    seed : int, of the random starts
     max_iter, max_neighbours : int
         Limits: iterations of a solve, and sequences beside a plan that are solved. At a limit the
         best plan is returned with its status. With contacts these sequences together take no more
@@ -82,17 +81,15 @@ def optimize(
     seconds : float, optional
         A time limit. At the limit, and at an interrupt from the keyboard, the search stops within
         the solve that runs, and the best plan is returned.
-    progress : bool
-        Whether to show a progress bar when it takes long.
+    progress : bool, whether to show a progress bar when it takes long
     rho, **parameters
         Parameters by name. The others keep their defaults.
 
     Returns
     -------
     Plan
-        Its status says what it is; "stopped" where the search ended too early for more. Where the
-        exact replay misses a plan, it is solved again with one more stage, or element; then
-        `plan.task` has them, and the message says so.
+        Its status says what it is. If the exact replay misses it, the problem is solved again with
+        one more stage or element; `plan.task` and the message say so.
 
     Raises
     ------
@@ -100,13 +97,16 @@ def optimize(
         A guess of a wrong shape, a start outside of its bounds, costs that are not finite.
     NotApplicable
         If CasADi is not installed.
+
+    >>> import explorer as ex
+    >>> ex.optimize(ex.tasks.rough_block()).status
+    'stationary'
     """
     a(task, OptimalControlProblem, "a problem", "optimize(ex.OptimalControlProblem(system, ...))")
     limit = None if seconds is None else number(seconds, "seconds", "s", positive=True)
-    whole(starts, "starts")
-    whole(seed, "seed", 0)
-    whole(max_iter, "max_iter")
-    whole(max_neighbours, "max_neighbours", 0)
+    starts, seed = whole(starts, "starts"), whole(seed, "seed", 0)
+    max_iter = whole(max_iter, "max_iter")
+    max_neighbours = whole(max_neighbours, "max_neighbours", 0)
     asked = {**mapping(rho, "rho", '{"m": 1.0}'), **parameters}
     _known(task, asked)
     start, values = task.start(x0, asked)

@@ -16,7 +16,7 @@ from explorer.transcription.contact_formulas import obstacle as contact_obstacle
 from explorer.transcription.modes import obstacle
 from explorer.types import Settings
 
-__all__ = ["check_bounds", "check_horizon", "check_options", "check_system", "whole"]
+__all__ = ["check_bounds", "check_horizon", "check_options", "check_system"]
 
 SHORTEST = 1e-8  # of an element, in units of time: the solver meets equations to 1e-11
 
@@ -26,19 +26,6 @@ _CHOICES = {
     "representation": ("step", "stewart"),
     "method": ("fesd", "standard"),
 }
-
-
-def whole(value: object, name: str, least: int = 1) -> int:
-    """Return a whole number.
-
-    Raises
-    ------
-    BadValue
-        If it is none, or below `least`.
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise BadValue(f"{name} = {value!r} must be a whole number from {least} on.")
-    return int(value)
 
 
 def check_system(system: System) -> None:
@@ -69,12 +56,10 @@ def check_options(system: System, options: Settings) -> None:
     Raises
     ------
     BadValue
-        A number that is no whole one, an unknown choice, a contact without friction.
+        An unknown choice, too many stages, a contact without friction.
     NotApplicable
         An option that the system does not have.
     """
-    for name in ("intervals", "elements", "stages"):
-        whole(options[name], name)
     if options["stages"] > MOST_STAGES:
         raise BadValue(f"stages = {options['stages']}: the method has 1 to {MOST_STAGES} stages.")
     for name, known in _CHOICES.items():
@@ -110,7 +95,7 @@ def check_horizon(t_end: float, elements: int, unit: str) -> None:
         A final time that is not positive, or too early.
     """
     if t_end <= 0:
-        raise BadValue(f"t_end: the final time must be positive, but it may be {t_end:g} {unit}.")
+        raise BadValue(f"t_end: the final time must be positive, not {t_end:g} {unit}.")
     if t_end / elements < SHORTEST:
         raise BadValue(
             f"t_end = {t_end:g}: elements of {t_end / elements:g} {unit} are shorter than the "

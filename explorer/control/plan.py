@@ -17,13 +17,12 @@ from explorer.control.disturbance import Disturbance
 from explorer.control.feedback import Feedback, Weights, feedback
 from explorer.control.follow import Controller, follow
 from explorer.control.guess import point
-from explorer.control.options import whole
 from explorer.control.plant import Plant
 from explorer.control.problem import OptimalControlProblem
 from explorer.control.saved import code, read, restored, save, spec_of
 from explorer.control.solved import Part, Solved
 from explorer.errors import BadValue, suggest
-from explorer.parameters import number
+from explorer.parameters import number, whole
 from explorer.quantities import quantity
 from explorer.systems import HybridSystem
 from explorer.transcription.halt import watched
@@ -64,6 +63,15 @@ class Plan(Solved):
         among them.
     log : list of dict
         One entry for each solve: stage, objective, iterations, status, seconds.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> cart = ex.StepSystem("cart", x="q v", f=["v", "u"], params={"u": 0.0})
+    >>> plan = ex.optimize(ex.OptimalControlProblem(
+    ...     cart, t_end=1, intervals=5, controls="u", running="u**2", end={"q": 1, "v": 0}))
+    >>> plan.status, plan.again(x0=[0.5, 0]).status
+    ('stationary', 'stationary')
     """
 
     def again(
@@ -116,7 +124,7 @@ class Plan(Solved):
             As for `optimize`; an interval or an end constraint that this plan does not have.
         """
         asked = {**mapping(rho, "rho", '{"m": 1.0}'), **parameters}
-        whole(max_neighbours, "max_neighbours", 0)
+        max_neighbours = whole(max_neighbours, "max_neighbours", 0)
         if end is not None or asked.keys() & self.task.ranges.keys():
             task, pipeline = self.task, self.pipeline
             if end is not None:
@@ -150,7 +158,9 @@ class Plan(Solved):
     ) -> Plan:
         """Return the plan from a measured state on, which may be outside of its bounds.
 
-        From interval `begin` on; or `shift` intervals later, with a horizon of the same length.
+        It begins with interval `begin`; or `shift` intervals later, with a horizon of the same
+        length. `x` (n_x,) is the state there, and `mode` the number of the mode of a hybrid system,
+        None for that of this plan. At most `max_neighbours` sequences beside it are solved.
         """
         return self._again(x, self.rho, mode, begin, shift, max_neighbours, False, False)
 
@@ -220,10 +230,12 @@ class Plan(Solved):
         Parameters
         ----------
         controller : Feedback or PredictiveControl, optional
-            What decides the controls of an interval from the state measured at its begin; without
-            one the controls are those of the plan.
+            Decides the controls of an interval from the state measured at its begin. Without one
+            the controls are those of the plan.
         x0 : (n_x,) float, optional
-            The true start; by default that of the plan. `mode0` is its mode.
+            The true start; by default that of the plan.
+        mode0 : str, optional
+            For a hybrid system, the mode of the true start by name; by default that of the plan.
         disturbance : Disturbance, optional
             Pushes, and other parameters of the true system.
         t_end : float, optional

@@ -15,9 +15,9 @@ import numpy as np
 from explorer.arguments import Checked
 from explorer.control.course import Decision
 from explorer.control.feedback import Feedback, feedback
-from explorer.control.options import whole
 from explorer.control.solved import Solved
 from explorer.errors import BadValue, ExplorerError, NotApplicable, suggest
+from explorer.parameters import whole
 from explorer.transcription.outcome import SOLVED
 
 __all__ = ["PredictiveControl"]
@@ -29,17 +29,17 @@ HORIZONS = ("shrinking", "receding")
 class PredictiveControl(metaclass=Checked):
     """Model predictive control, as `Plan.follow` takes it.
 
-    Where no new plan is found at an instant, the last good one is held on to, with `feedback` along
-    it, and the decision is "kept".
+    If no new plan is found at an instant, the controller keeps the last good one, with `feedback`
+    along it, and the status of the decision is "kept".
 
     Parameters
     ----------
     horizon : str
         "shrinking": what is left of the plan, with its end constraints. "receding": the length of
-        the plan from each instant on; formulas of t go on with the time.
+        the plan from each instant on, while t in formulas is the time of the run.
     max_neighbours : int
-        Sequences beside a plan that are solved at most at an instant; the time of an instant is
-        about proportional to it.
+        The most sequences beside a plan that are solved at an instant. The time that an instant
+        takes is about proportional to it.
 
     Examples
     --------
@@ -56,7 +56,8 @@ class PredictiveControl(metaclass=Checked):
             raise BadValue(
                 f"horizon = {self.horizon!r} is unknown.{suggest(self.horizon, HORIZONS)}"
             )
-        whole(self.max_neighbours, "max_neighbours", 0)
+        many = whole(self.max_neighbours, "max_neighbours", 0)
+        object.__setattr__(self, "max_neighbours", many)
 
     @property
     def recedes(self) -> bool:

@@ -22,7 +22,8 @@ from explorer.control.ranges import Ranged, Rule, pair, rules
 from explorer.control.states import states_of
 from explorer.control.unknowns import check_places, stage_ranges, unknown_ranges
 from explorer.errors import BadValue, suggest
-from explorer.parameters import number
+from explorer.parameters import number, whole
+from explorer.quantities import many
 from explorer.systems import HybridSystem, MechanicalSystem, StepSystem, System
 from explorer.systems.expressions import expression
 from explorer.types import Reals, Value
@@ -128,6 +129,8 @@ class OptimalControlProblem(metaclass=Checked):
     def __post_init__(self) -> None:
         a(self.system, System, "a system", "OptimalControlProblem(ex.models.sliding_mode())")
         check_system(self.system)
+        for name in ("intervals", "elements", "stages"):
+            object.__setattr__(self, name, whole(getattr(self, name), name))
         check_options(self.system, vars(self))
         self._check_controls()
         check_horizon(self.times[0], self.intervals * self.elements, self.system.time_unit)
@@ -308,7 +311,9 @@ class OptimalControlProblem(metaclass=Checked):
     def start(
         self, x0: Reals | None, given: Mapping[str, float]
     ) -> tuple[np.ndarray, dict[str, float]]:
-        """Return the initial state and the parameters.
+        """Return the initial state (n_x,) and the parameters of the system by name.
+
+        `x0` (n_x,) is by default the start of the system; `given` replaces its parameters by name.
 
         Raises
         ------
@@ -348,7 +353,9 @@ class OptimalControlProblem(metaclass=Checked):
             start = np.array([number(x, "x0") for x in np.ravel(np.asarray(x0, object))])
         names = [s.name for s in self.states]
         if start.size != len(names):
-            raise BadValue(f"x0 has {start.size} entries, but there are {len(names)} states.")
+            entries = "1 entry" if start.size == 1 else f"{start.size} entries"
+            there = "is" if len(names) == 1 else "are"
+            raise BadValue(f"x0 has {entries}, but there {there} {many(len(names), 'state')}.")
         for name, x, (low, high) in zip(names, start, self.limits[0], strict=True):
             if not low <= x <= high:
                 raise BadValue(

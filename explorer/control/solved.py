@@ -8,13 +8,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from explorer.control.algebraic import Relation
 from explorer.control.problem import OptimalControlProblem
 from explorer.control.replay import Replay, replay
+from explorer.errors import lacking
 from explorer.quantities import quantity
 from explorer.systems import HybridSystem, MechanicalSystem, StepSystem
 from explorer.transcription.contact_formulas import ContactFormulas
@@ -45,6 +46,9 @@ class Solved(ABC):
 
     The attributes are those of `explorer.control.plan.Plan`.
     """
+
+    if not TYPE_CHECKING:  # a type checker would take any attribute then
+        __getattr__ = lacking
 
     task: OptimalControlProblem
     status: str

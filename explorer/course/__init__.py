@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from typing import NoReturn
 
 from explorer.course.exercises import Chapter, Exercise, chapters, exercise
-from explorer.errors import BadValue, WrongAnswer
+from explorer.errors import BadValue, NoSuchName, WrongAnswer
 from explorer.references import Entry
 from explorer.results.display import html
 
@@ -123,6 +124,10 @@ def _chapter(number: int) -> Chapter:
             return chapter
     weeks = ", ".join(str(c.number) for c in chapters.values())
     raise BadValue(f"There is no chapter {number!r}. Available: {weeks}.")
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise NoSuchName("explorer.course", name, lambda: __all__)
 
 
 def _repr_html_() -> str:

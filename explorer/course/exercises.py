@@ -206,5 +206,6 @@ def exercise(name: str) -> Exercise:
     known = {n: e for chapter in chapters.values() for n, e in chapter.exercises.items()}
     found = known.get(name if isinstance(name, str) else str(name))
     if found is None:
-        raise BadValue(f"There is no exercise {name!r}.{suggest(name, known)}")
+        by_week = sorted(known, key=lambda n: [int(part) for part in n.split(".")])
+        raise BadValue(f"There is no exercise {name!r}.{suggest(name, by_week)}")
     return found

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import sympy as sp
 
+from explorer.arguments import Checked
 from explorer.compiled import Bundle, Flow, Remade, Switched
 from explorer.errors import BadModel, BadValue
 from explorer.schemes import Scheme
@@ -31,7 +32,7 @@ Equations: TypeAlias = Flow | Switched  # as the kernels of a scheme take them
 
 
 @dataclass(frozen=True)
-class Cost:
+class Cost(metaclass=Checked):
     """A cost functional.
 
     Parameters
@@ -43,7 +44,8 @@ class Cost:
 
     Examples
     --------
-    >>> Cost(g="v_y**2", w="y - 1")
+    >>> import explorer as ex
+    >>> ex.Cost(g="v_y**2", w="y - 1")
     Cost(g='v_y**2', w='y - 1')
     """
 

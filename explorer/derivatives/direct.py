@@ -9,10 +9,11 @@ an event S+ = Xi S- + Pi, whose rows are eq. (35), (38) and (48), with the event
 from __future__ import annotations
 
 import dataclasses
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from explorer.derivatives.question import Question, gradient_of
 from explorer.derivatives.saltation import Saltation, saltation
 from explorer.derivatives.trust import Trust, trust
 from explorer.derivatives.verify import verify
-from explorer.errors import BadValue, NotApplicable
+from explorer.errors import BadValue, NotApplicable, lacking
 from explorer.results.event import LocatedEvent, within
 from explorer.results.solution import Solution
 from explorer.schemes import Scheme
@@ -48,9 +49,19 @@ class Sensitivity:
         `mu_ends` (2, n_x + 1) at the start and at the end.
     left, right : OneSided or None
         With ``directional="both"``, if events coincide: the one-sided derivatives.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> sens = ex.sensitivity(ex.models.bouncing_ball(), wrt=("g", "e"), t_end=1.0)
+    >>> sens.S.shape[1:]  # derivatives of y and v_y by g and e
+    (2, 2)
     """
 
     references: ClassVar[tuple[str, ...]] = ("corner-2019",)  # keys of `references.bib`
+
+    if not TYPE_CHECKING:  # a type checker would take any attribute then
+        __getattr__ = lacking
 
     method: str
     run: Solution
@@ -248,8 +259,8 @@ class Sensitivity:
             If there is no such event.
         """
         events = self.events
-        if not -len(events) <= k < len(events):
-            raise BadValue(f"There is no event {k}: the run has {len(events)}.")
+        if not isinstance(k, numbers.Integral) or not -len(events) <= k < len(events):
+            raise BadValue(f"There is no event {k!r}: the run has {len(events)}, numbered from 0.")
         return saltation(self.solution, k, self.wrt, self.question.places)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from explorer.arguments import items
 from explorer.compiled.assembly import assembly
 from explorer.compiled.held import schedule_of
 from explorer.derivatives.captures import check_captures, unexplained
@@ -208,7 +209,7 @@ def columns(
     if wrt is None:
         fixed = [k for k, name in enumerate(names) if name not in changing]
         return tuple(names[k] for k in fixed), tuple(fixed)
-    chosen = expanded(system, (wrt,) if isinstance(wrt, str) else tuple(wrt))
+    chosen = expanded(system, tuple(items(wrt, "wrt", str)))
     places = []
     states = system._state_names()
     for name in chosen:
@@ -318,7 +319,7 @@ def ask(
         located = [f"{k.__name__} accepts {k.takes}" for k in schemes.values() if k.located]
         raise NotApplicable(
             f"No scheme computes sensitivities of '{system.name}', a {system.kind}{more}. "
-            f"{'; '.join(located)}."
+            f"{'; '.join(located)}.{' For maps use study.orbit_derivatives.' * system.discrete}"
         )
     chosen = choose(system, locating(system) if scheme is None else scheme)
     if not (able or chosen.differentiates(system)):

@@ -63,6 +63,12 @@ class Trust:
         Times of the events at which the one-sided derivatives differ.
     certificate : Certificate
         Each figure with its bound. A part of the derivative that is unknown is a `Doubt`.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> ex.sensitivity(ex.models.bouncing_ball(), wrt="g", t_end=1.0).trust.ok
+    True
     """
 
     margin: float

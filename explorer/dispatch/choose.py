@@ -116,8 +116,8 @@ def schemes_for(system: System, *, lessons: bool = False) -> list[Scheme]:
     """Return a default instance of every scheme that accepts the system, with its step size.
 
     The first is the default. Time stepping comes first, because it passes through any number of
-    events. With constraints and at most 64 coordinates it is `EventDriven`: constraints carry each
-    impact to all coordinates, so what time stepping errs in one, of order h, may add or omit the
+    events. A system with constraints and at most 64 coordinates gets `EventDriven` first: there
+    each impact moves all coordinates, and an error of order h in one impact may add or omit the
     next ones. Schemes that need an exact reformulation follow. Lessons come last, and only with
     `lessons`.
 
@@ -125,6 +125,12 @@ def schemes_for(system: System, *, lessons: bool = False) -> list[Scheme]:
     ------
     BadValue
         If `system` is not a system.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> ex.schemes_for(ex.models.bouncing_ball())[0]
+    MoreauJean(h=0.002)
     """
     check_system(system)
     kinds = [s for s in schemes.values() if s.fits(system) and (lessons or not s.lesson)]
@@ -158,6 +164,12 @@ def applicability(
     ------
     BadValue
         If an entry is not a system.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> ex.applicability(ex.models.bouncing_ball())["bouncing ball"]["FESD"]
+    True
     """
     kinds = {name: kind for name, kind in schemes.items() if not kind.lesson}
     if systems is None:

@@ -22,6 +22,7 @@ from explorer.types import Settings
 __all__ = ["load"]
 
 _ALIKE = 1e-3  # of their size: numbers of another version or machine that differ by less
+_ROUND_OFF = 1e-12  # of the largest: a column of smaller numbers has none that are certain
 _OF_MOTION = ("v", "p", "gap", "gap_dot", "active", "residuals")
 _OF_LAWS = ("lam", "y", "side", "residuals")
 
@@ -32,10 +33,30 @@ def load(path: str | Path) -> Solution:
     A run with located events is computed again, so that it can be evaluated between its rows. Its
     arrays are those of the file.
 
+    Parameters
+    ----------
+    path : str or Path
+        The ``.npz`` file.
+
+    Returns
+    -------
+    Solution
+
     Raises
     ------
     BadValue
-        If the file is not a saved solution.
+        If there is no such file, or it is not a saved solution; or if this version finds other
+        events or other numbers.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> import tempfile
+    >>> run = ex.simulate(ex.models.bouncing_ball(), e=0.5)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = ex.load(run.save(f"{folder}/run.npz"))
+    >>> bool((again.q == run.q).all())
+    True
     """
     arrays, spec = read_arrays(path)
     try:
@@ -121,8 +142,9 @@ def _again(
 
 def _alike(found: np.ndarray, kept: np.ndarray) -> bool:
     """Whether numbers of a file are those of the run again, beside their size."""
-    size = np.abs(found).max(axis=0, initial=0.0)
-    alike = found.shape == kept.shape and np.abs(kept - found) <= _ALIKE * size + 1e-300
+    size = np.nanmax(np.abs(found), axis=0, initial=0.0)
+    least = _ROUND_OFF * np.max(size, initial=0.0) + 1e-300
+    alike = found.shape == kept.shape and np.abs(kept - found) <= _ALIKE * size + least
     return bool(np.all(alike | (np.isnan(found) & np.isnan(kept))))
 
 

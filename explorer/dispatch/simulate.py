@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Iterator, Sequence
-from typing import Protocol, TypeGuard, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from explorer.errors import (
     StepFailed,
     suggest,
 )
-from explorer.parameters import number
+from explorer.parameters import flag, number
 from explorer.recorder import Recorder
 from explorer.results.solution import Solution
 from explorer.schemes import Scheme
@@ -35,7 +35,7 @@ from explorer.systems import (
     System,
 )
 from explorer.systems.drive import Inputs
-from explorer.systems.driving import driven, undriven
+from explorer.systems.driving import driven
 from explorer.systems.modes import Mode
 from explorer.systems.record import check_span
 from explorer.systems.rewriting import jump
@@ -56,7 +56,7 @@ C = TypeVar("C", bound=Compilation)
 
 _STUCK = {NEWTON_CAP, STEP_CAP, STIFF, CHATTERING}  # what a force by sign(v) does to a run
 
-__all__ = ["applicability", "rerun", "schemes_for", "simulate"]
+__all__ = ["applicability", "schemes_for", "simulate"]
 
 
 def simulate(
@@ -132,7 +132,7 @@ def simulate(
     >>> sol.status.name
     'success'
     """
-    chosen = choose(system, scheme)
+    chosen, throw = choose(system, scheme), flag(throw, "throw")
     said: list[str] = []
     if chosen.lesson:
         _warn(said, LessonWarning, f"{chosen.lesson}.")
@@ -231,7 +231,7 @@ def _rows_asked(
         given["t_eval"] = _numbers(t_eval, "t_eval")
     if record is not None:
         _takes(chosen, "record", "it keeps all rows, because events are detected in them")
-        a(record, Recorder, "record", "Recorder(every=10)")
+        a(record, Recorder, "a recorder", "Recorder(every=10)")
         given["record"] = record.selection(coordinates)
     return given
 
@@ -354,12 +354,10 @@ def begun_in(compiled: C, system: HybridSystem, mode0: str | Mode | None) -> C:
     return compiled
 
 
-def _several(value: Reals | float) -> TypeGuard[Reals]:
-    return np.ndim(value) > 0
-
-
 def _numbers(value: Reals | float, what: str) -> np.ndarray:
-    items = list(value) if _several(value) else [value]
+    if isinstance(value, Mapping):
+        raise BadValue(f"{what} must be a sequence of numbers, such as [0.5, 1], not a dict.")
+    items = list(value) if np.ndim(value) > 0 else [value]  # type: ignore[arg-type]
     return np.array([number(x, f"{what}[{i}]") for i, x in enumerate(items)])
 
 
@@ -384,17 +382,3 @@ def _by_sign(system: System) -> str:
                 "FilippovSystem"
             )
     return ""
-
-
-def rerun(solution: Solution, **changes: object) -> Solution:
-    """Simulate a solution again with the same arguments; `changes` replaces some of them."""
-    spec, system = solution.spec, undriven(solution.system)
-    rho = {k: x for k, x in solution.rho.items() if k in system.parameters}
-    if solution.system.drive is not None:
-        rho = {k: x for k, x in rho.items() if k not in solution.system.drive.names}
-    arguments = {k: spec[k] for k in ("t_end", "t_eval")} | {"rho": rho, "u": spec.get("u")}
-    if spec["record"] is not None:
-        arguments["record"] = Recorder(**spec["record"])
-    arguments |= changes
-    start = {k: x for k, x in spec["start"].items() if "x0" not in changes or k == "mode0"}
-    return simulate(system, solution.scheme, **{**start, **arguments})

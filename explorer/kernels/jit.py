@@ -116,8 +116,9 @@ def kernel(
     inline : bool
         And is small: handing over a dozen arrays would cost more than the work.
     wide : bool
-        Its loops run over hundreds of numbers, so vector instructions and unrolling are worth the
-        longer compilation and the larger code. Without it loops have neither.
+        Its loops run over hundreds of numbers, or over three each time, so vector instructions and
+        unrolling are worth the longer compilation and the larger code. Without it loops have
+        neither.
     """
 
     def decorate(function: Callable) -> Any:

@@ -112,13 +112,22 @@ def found(words: str, builds: Mapping[str, Build], said: str = "") -> Found:
         known = sorted({w for n, b in builds.items() for _, t in _texts(n, b) for w in t.split()})
         missing = [w for w in asked if not any(_holds(k, w) for k in known)]
         reason = (
-            f"No model has the word {missing[0]!r}.{suggest(missing[0], known)}"
+            f"No model has the word {missing[0]!r}.{_near(missing[0], known)}"
             if missing
             else f"No model has all of {words!r}. Ask for fewer words."
         )
-        raise BadValue(f"{reason} The groups are {', '.join(_groups(builds))}.")
+        raise BadValue(
+            f"{reason} The groups are {', '.join(_groups(builds))}. "
+            'Try explorer.models["friction"].'
+        )
     order = sorted(scores, key=lambda name: -scores[name])  # the same points: as in the gallery
     return Found(said or words, {name: builds[name] for name in order})
+
+
+def _near(word: str, known: list[str]) -> str:
+    """Return the nearest word; nothing is gained by the first of thousands."""
+    said = suggest(word, known)
+    return said if said.startswith(" Did") else ""
 
 
 def _words(text: str) -> list[str]:

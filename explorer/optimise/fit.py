@@ -210,6 +210,7 @@ def fit(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import explorer as ex
     >>> ball, t = ex.models.bouncing_ball(), np.linspace(0, 1.2, 30)
     >>> seen = ex.simulate(ball, ex.EventDriven, t_eval=t, e=0.7)

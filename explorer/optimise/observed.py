@@ -31,6 +31,12 @@ class Observed:
             self.formulas = [expression(f, system.symbols(), "observe") for f in many]
         except BadModel as error:
             raise BadValue(str(error)) from None
+        for given, f in zip(many, self.formulas, strict=True):
+            if not f.free_symbols:
+                raise BadValue(
+                    f"observe = {given!r} is a number, which no run changes: give a state or a "
+                    "formula, such as observe='y'."
+                )
         by = [*(s.name for s in self.flow.states), *system.parameters]
         self.bundle = self.flow.outputs(
             [part for f in self.formulas for part in (f, *(slope(f, sp.Symbol(b)) for b in by))]

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
-from explorer.errors import BadValue
-from explorer.parameters import number
+from explorer.parameters import number, whole
 from explorer.types import Numbers, Reals, Settings
 
 __all__ = ["SearchOptions", "with_options"]
@@ -48,9 +47,7 @@ class SearchOptions:
         BadValue
         """
         number(self.tol, "tol", positive=True)
-        many = number(self.max_iter, "max_iter")
-        if isinstance(self.max_iter, bool) or many != int(many) or many < 0:
-            raise BadValue(f"max_iter = {self.max_iter!r} must be a whole number from 0.")
+        whole(self.max_iter, "max_iter", 0)
 
 
 def with_options(*, tol: float) -> Callable[[Callable[..., Found]], Callable[..., Found]]:

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.errors import BadValue
 from explorer.optimise.search import Search
-from explorer.parameters import number
+from explorer.parameters import whole
 
 __all__ = ["Start", "known", "starting_points"]
 
@@ -52,10 +51,7 @@ def starting_points(search: Search, count: int, seed: int) -> np.ndarray:
     BadValue
         If the count is not a whole number from 1.
     """
-    whole = number(count, "starts")
-    if whole != int(whole) or whole < 1:
-        raise BadValue(f"starts = {count!r} must be a whole number from 1.")
-    k, p = int(whole) - 1, len(search.start)
+    k, p = whole(count, "starts") - 1, len(search.start)
     if not k:
         return search.start[None]
     rng = np.random.default_rng(seed)

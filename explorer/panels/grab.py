@@ -80,7 +80,7 @@ class Grip:
         except (TypeError, ValueError, KeyError, IndexError):
             fits = False
         if not fits or item < 0 or not all(np.isfinite(x).all() for x in (weights, to, t)):
-            raise BadValue("This is no grip of a shape of the picture.")
+            raise BadValue("This handle does not exist in the picture.")
         return cls(item, weights, to, t, fling)
 
 

@@ -168,7 +168,7 @@ class Pinning(Spanning[Moment]):
                 raise BadValue(f"A pinned run is a state, not {one!r}.")
             place = number(one.get("place"), "The place of a pinned run")
             if place not in range(self.most_pins):
-                raise BadValue(f"A pinned run has no place {place:g}; the first one has 0.")
+                raise BadValue(f"There is no pinned run {place:g}; counting begins at 0.")
             own = {"format": 1, **one, "model": state["model"]}
             kept = States.from_json(states, own)[1]
             pins[int(place)] = Pin(int(place), kept, self._run(states, kept))

@@ -171,7 +171,7 @@ def take(session: Spanning[Moment], asked: object) -> None:
         If it is no range of a slider.
     """
     if not isinstance(asked, Mapping):
-        raise BadValue(f"A range is that of a slider by its key, not {asked!r}.")
+        raise BadValue(f"The range of a slider is a mapping with its key, not {asked!r}.")
     given = {k: asked.get(k) for k in ("low", "high", "step")}
     session.span(str(asked.get("key")), **given)
 

@@ -25,6 +25,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from explorer.arguments import items
 from explorer.errors import BadValue, NotApplicable, suggest
 from explorer.panels.live import maker, plotly_bundle, source, style
 from explorer.panels.messages import Control, Frame, Schema, Values
@@ -33,6 +34,7 @@ from explorer.panels.session import Session
 from explorer.panels.wording import plain
 from explorer.parameters import number
 from explorer.progress import Progress
+from explorer.results.export import written
 from explorer.types import Plain
 from explorer.views.drawing.still import mark
 
@@ -133,9 +135,7 @@ class StaticTwin:
         path
             Of the file, which any browser opens.
         """
-        path = Path(path)
-        path.write_text(self.page(), "utf-8")
-        return path
+        return written(path, lambda file: file.write_text(self.page(), "utf-8"))
 
     def _repr_html_(self) -> str:
         """Return the twin as a part of a page."""
@@ -229,15 +229,15 @@ def _asked(
         told = Counter(f"rho.{k}" for preset in session.system.presets.values() for k in preset)
         ranked = sorted(sliders, key=lambda k: (not k.startswith("rho."), k in _DULL, -told[k]))
         return dict.fromkeys([k for k in session.moved if k in sliders][-2:] or ranked[:1])
-    given = {over: None} if isinstance(over, str) else over
-    wanted = dict(given) if isinstance(given, Mapping) else dict.fromkeys(given)
+    names = over if isinstance(over, Mapping) else dict.fromkeys(items(over, "over", str))
+    wanted = dict(names)
     if not 1 <= len(wanted) <= 2:
         raise BadValue(f"A static twin has one or two sliders, not {len(wanted)}.")
     found = {}
     for name, values in wanted.items():
         keys = [k for k in sliders if k == name] or [k for k in sliders if k.endswith(f".{name}")]
         if not keys:
-            short = [k.split(".", 1)[-1] for k in sliders]
+            short = dict.fromkeys(k.split(".", 1)[-1] for k in sliders)
             raise BadValue(f"There is no slider {name!r} here.{suggest(name, short)}")
         found[keys[0]] = values
     return found

@@ -19,8 +19,9 @@ from dataclasses import dataclass
 
 import sympy as sp
 
+from explorer.arguments import a
 from explorer.errors import NotApplicable
-from explorer.systems import HybridSystem, MechanicalSystem
+from explorer.systems import HybridSystem, MechanicalSystem, System
 from explorer.systems.kinks import slope
 
 __all__ = ["contact_modes", "obstacle"]
@@ -80,9 +81,10 @@ def contact_modes(system: MechanicalSystem) -> HybridSystem:
     >>> import explorer as ex
     >>> block = ex.MechanicalSystem("block", q="y", force="-9.81", start={"q": 1},
     ...                             contacts=[ex.Contact("y", e=0, name="floor")])
-    >>> [mode.name for mode in contact_modes(block).modes]
+    >>> [mode.name for mode in ex.reformulations.contact_modes(block).modes]
     ['open', 'closed']
     """
+    a(system, System, "a system", "contact_modes(ex.models.bouncing_ball())")
     why = obstacle(system)
     if why:
         raise NotApplicable(f"'{system.name}' has no modes of its contact: {why}")

@@ -18,6 +18,7 @@ from functools import cached_property, partial
 
 import sympy as sp
 
+from explorer.arguments import a as needs
 from explorer.errors import NotApplicable
 from explorer.reformulations.active_modes import Modes, coupled, modes_of
 from explorer.reformulations.multilinear import Rates, degree
@@ -75,10 +76,12 @@ def filippov(system: StepSystem) -> HybridSystem:
 
     Examples
     --------
-    >>> relay = StepSystem("relay", x="x", params={"d": 0.5}, f=["d - sign(x)"])
-    >>> [(mode.name, mode.flow) for mode in filippov(relay).modes]
+    >>> import explorer as ex
+    >>> relay = ex.StepSystem("relay", x="x", params={"d": 0.5}, f=["d - sign(x)"])
+    >>> [(mode.name, mode.flow) for mode in ex.reformulations.filippov(relay).modes]
     [('x > 0', (d - 1,)), ('x = 0', (0,)), ('x < 0', (d + 1,))]
     """
+    _check_kind(system)
     automaton = copy.copy(_closed(system).automaton)
     automaton.parameters = dict(automaton.parameters)
     return automaton
@@ -92,6 +95,7 @@ def active_sets(system: StepSystem) -> ActiveSets:
     NotApplicable
         As for `filippov`.
     """
+    _check_kind(system)
     if "active sets" not in system.made:
         _check(system)
         if _Builder(system).coupled:
@@ -111,6 +115,11 @@ def _closed(system: StepSystem) -> ActiveSets:
         system.made["closed sets"] = _Builder(system).build()
     sets: ActiveSets = system.made["closed sets"]
     return sets
+
+
+def _check_kind(system: object) -> None:
+    example = "filippov(ex.models.sliding_mode())"
+    needs(system, StepSystem, "a system with step functions", example)
 
 
 def _check(system: StepSystem) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import sympy as sp
 
+from explorer.arguments import a
 from explorer.reformulations.time_freezing import FrozenSystem, fresh
 from explorer.systems import HybridSystem
 
@@ -45,6 +46,7 @@ def misses(system: HybridSystem) -> str:
 
 def hysteresis(system: HybridSystem) -> FrozenSystem:
     """Return a hybrid system of two modes as one with step functions; states: x, memory, clock."""
+    a(system, HybridSystem, "a hybrid system", "hysteresis(ex.models.thermostat())")
     if "frozen" not in system.made:
         system.made["frozen"] = _freeze(system)
     frozen: FrozenSystem = system.made["frozen"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sympy as sp
 
+from explorer.arguments import a
 from explorer.errors import NotApplicable
 from explorer.systems import FilippovSystem, FirstOrderSystem, StepSystem
 
@@ -28,6 +29,7 @@ def relays(system: StepSystem) -> FirstOrderSystem:
     >>> system.f, system.r, system.y
     ((0,), (-2*a*alpha_1 + a,), (-x,))
     """
+    a(system, StepSystem, "a system with step functions", "relays(ex.models.sliding_mode())")
     first_order, middle = _like(system), {s.alpha: _HALF for s in system.switches}
     first_order.f = mean = [sp.expand_mul(f.xreplace(middle)) for f in system.f]
     for s in system.switches:
@@ -47,6 +49,7 @@ def stewart(system: StepSystem) -> FirstOrderSystem:
     NotApplicable
         A system without regions.
     """
+    a(system, StepSystem, "a system with step functions", "stewart(ex.FilippovSystem(...))")
     if not isinstance(system, FilippovSystem):
         raise NotApplicable(
             f"Stewart's form combines the fields of regions, but '{system.name}' is a "

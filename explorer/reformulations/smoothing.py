@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from explorer.arguments import checked
+from explorer.arguments import a, checked
 from explorer.errors import BadModel
 from explorer.parameters import Param, number
 from explorer.systems import HybridSystem, StepSystem
@@ -34,6 +34,12 @@ def smoothing(system: StepSystem, *, width: float = 0.01) -> HybridSystem:
     BadValue
         A width that is not positive.
     """
+    a(
+        system,
+        StepSystem,
+        "a system with step functions",
+        "smoothing(explorer.models.sliding_mode())",
+    )
     thick = number(width, "width", positive=True)
     if "width" in system.symbols():
         raise BadModel(f"'{system.name}' has a width already: rename that one to smooth it.")

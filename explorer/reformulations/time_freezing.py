@@ -42,6 +42,7 @@ from dataclasses import dataclass
 import numpy as np
 import sympy as sp
 
+from explorer.arguments import a
 from explorer.systems import Contact, HybridSystem, MechanicalSystem, StepSystem
 from explorer.systems.kinks import slope
 
@@ -121,8 +122,8 @@ def misses(system: MechanicalSystem) -> str:
     if system.n > (_MOST_CURVED if curved else _MOST):
         what = "a mass matrix that depends on q" if curved else "its inverse mass matrix"
         return (
-            f"time freezing writes {what} as formulas, which {system.n} coordinates are too many "
-            "for."
+            f"time freezing writes {what} as formulas. This is not possible for {system.n} "
+            f"coordinates, only up to {_MOST_CURVED if curved else _MOST}."
         )
     if _singular(system):
         return "its mass matrix is singular: time freezing needs inertia in every coordinate."
@@ -201,6 +202,8 @@ def time_freezing(system: MechanicalSystem) -> FrozenSystem:
 
     States: q, v, the depth of each contact, the clock. It starts like `system`.
     """
+    example = "time_freezing(ex.models.bouncing_ball())"
+    a(system, MechanicalSystem, "a mechanical system", example)
     if "frozen" not in system.made:
         system.made["frozen"] = _freeze(system)
     frozen: FrozenSystem = system.made["frozen"]

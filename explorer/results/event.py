@@ -30,15 +30,16 @@ class Event:
     kind : str
         "impact", "closed" (contact lasts from here) or "released".
     contact, index : str, int
-        Name and number of the contact; of a constraint that begins to hold or is released its
-        name, and its number behind those of the contacts.
+        Name and number of the contact. For a constraint that begins to hold or is released: its
+        name, and its number, which follows those of the contacts.
     row : int
         Row of the solution that holds the right limit.
     v_minus, v_plus : (n,) float
         Velocities before and after.
     gap_dot_minus, gap_dot_plus : float
-        Normal velocity before and after, of a constraint phi', m/s; plus = -e minus at an impact on
-        its own. A scheme that knows it to one step adds what forces do in the step, of order h.
+        Normal velocity before and after in m/s, phi' for a constraint; plus = -e minus at a single
+        impact. A scheme that knows the time to one step adds what forces do in the step, of order
+        h.
     impulse : float
         Normal impulse in N s; for "closed" the impulse of its first step.
     """

@@ -162,8 +162,10 @@ def _read(path: str | Path) -> tuple[dict[str, np.ndarray], Plain]:
         raise BadValue(f"There is no file {str(path)!r}.") from None
     except BadValue:
         raise
-    except Exception as error:
-        raise BadValue(f"{str(path)!r} is not a saved solution ({error}).") from None
+    except Exception:  # whatever other files raise
+        raise BadValue(
+            f"{str(path)!r} is not a saved solution. Give a file that run.save(...) wrote."
+        ) from None
 
 
 def written(path: str | Path, write: Callable[[Path], object]) -> Path:
@@ -193,7 +195,7 @@ def _file(path: object) -> Path:
     BadValue
     """
     if not isinstance(path, (str, os.PathLike)):
-        raise BadValue(f"{path!r} is no path of a file: give text, such as 'run.npz'.")
+        raise BadValue(f"{path!r} is not a file path. Give text, such as 'run.npz'.")
     return Path(path)
 
 

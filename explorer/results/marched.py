@@ -18,9 +18,10 @@ class Marched(Run):
     """What a run has that marched to its events; a property says so of any other run."""
 
     def state(self, t: float, side: str = "right") -> np.ndarray:
-        """Return x at one time; at an event its left or right limit.
+        """Return the state x (n_x,) at a time in s; at an event its limit on `side`.
 
-        Of a run that stepped over its events as `at` has it, interpolated between rows.
+        `side` is "left", before the event, or "right", after it. A run that stepped over its events
+        has it as `at`, interpolated between rows.
         """
         if "march" in vars(self):
             return located.state(self, t, side)

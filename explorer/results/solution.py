@@ -77,6 +77,10 @@ class Solution(Marched, Energies):
 
     The names in ``dir(sol)`` are those of the model, whatever scheme ran. What one scheme alone
     has, such as sensitivities S of one that locates events, is in ``sol.steps``.
+
+    >>> import explorer as ex
+    >>> ex.simulate(ex.models.bouncing_ball(), ex.MoreauJean(h=5e-3), t_end=1).q.shape
+    (201, 1)
     """
 
     if TYPE_CHECKING:
@@ -232,11 +236,6 @@ class Solution(Marched, Energies):
         return (
             self if warned == self.warned else self.concluded(self.status, warned, self.asked or {})
         )
-
-    @property
-    def by_laws(self) -> bool:
-        """Whether the steps have solved laws, so that lam, y and side were recorded."""
-        return "laws" in self.__dict__
 
     @property
     def has_velocities(self) -> bool:

@@ -60,11 +60,11 @@ class CentralDifference(Alpha):
     >>> round(hit.gap_dot_plus / hit.gap_dot_minus, 9), bool(run.gap.min() > -1e-9)
     (-0.5, True)
 
-    Of an oscillator the numerical frequency is (2 / h) asin(omega h / 2). It is too high: the
-    period is too short by (omega h)^2 / 24 of itself. A linear system is stable for h < 2 /
-    omega_max, and a larger h is refused; of a nonlinear one the certificate tells growth. Contact
-    does not lower this limit, which holds with damping too: a force that depends on v is taken at
-    the end of the step, by Newton's method. M may be any regular matrix and may depend on u.
+    An oscillator of frequency omega gets the numerical frequency (2 / h) asin(omega h / 2). It is
+    too high: the period is too short by (omega h)^2 / 24 of itself. A linear system is stable for
+    h < 2 / omega_max, and a larger h is refused. In a nonlinear system the certificate detects
+    growth. Contact does not lower this limit. Nor does damping: a force that depends on v is taken
+    at the end of the step, by Newton's method. M may be any regular matrix and may depend on u.
 
     Order 2 between impacts, 1 across them. Nothing penetrates. Where gap(u1) is corrected, a
     decomposition moves a body without a change of its speed, so an impact may lose or gain energy

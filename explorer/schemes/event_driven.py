@@ -113,7 +113,7 @@ class EventDriven(Picks, Scheme):
     formulation : str
         How constraints phi = 0 are held (Corner et al. 2019, sections 4 and 5). "index1": at the
         level of accelerations, M v' + phi_q' lam = F with phi'' = 0, and each step puts the state
-        back on phi = 0 and phi' = 0. "projected": every stage of a step does. "penalty": by
+        back on phi = 0 and phi' = 0. "projected": every stage is projected as well. "penalty": by
         lam = alpha (phi'' + 2 xi omega phi' + omega^2 phi), off by O(1 / alpha).
     alpha, xi, omega : float
         Penalty in kg, damping ratio, and natural frequency in rad/s of "penalty". Where a force
@@ -122,7 +122,7 @@ class EventDriven(Picks, Scheme):
         For a system with step functions: the continuation at each moment that has several, in
         order, by its number in `solution.choices` ("-, 2"); by default the first.
     max_steps, max_events : int
-        Limits at which a run stops. In a study, a run of more than the system's t_end has more.
+        Limits at which a run stops. In a study the limits grow with the length of the run.
     """
 
     accepts = (MechanicalSystem, LinearMechanicalSystem, HybridSystem, StepSystem)

@@ -47,7 +47,7 @@ class Iteration(Scheme):
         x_{n+1} = f(x_n, rho)
 
     Source: Hammel, Yorke, Grebogi, J. Complexity 3 (1987) 136,
-    doi:10.1016/0885-064X(87)90024-0, on what an orbit of rounded numbers tells.
+    doi:10.1016/0885-064X(87)90024-0, on the reliability of orbits in floating point.
 
     >>> import explorer as ex
     >>> run = ex.simulate(ex.models.tent_map(), ex.Iteration(), t_end=8)

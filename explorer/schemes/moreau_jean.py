@@ -84,14 +84,14 @@ class MoreauJean(ImplicitCapturing):
     doi:10.1007/s11044-023-09889-6; Gear et al. 1985, doi:10.1016/0377-0427(85)90008-1.
 
     Order: 2 between events for theta = 1/2 with ``mass_point="q_star"`` and gamma = 1/2, else 1.
-    Of systems with constraints that holds also where contacts stay closed on a curve. It is 1
-    there without constraints, and for curved constraints with another `projection`: gradients are
-    then evaluated once a step (`orders_on`). Across impacts it is 1, with penetration O(h).
+    In a system with constraints, order 2 holds also where contacts stay closed on a curve. Without
+    constraints the order is 1 there. It is 1 too for curved constraints with another `projection`,
+    since gradients are then evaluated once a step. Across impacts it is 1, with penetration O(h).
     Accumulating impacts need no special treatment.
 
-    With order 2, constraints neither make nor lose energy. If M is constant, phi quadratic and F
-    linear, such as of rigid bars, springs and gravity in the coordinates of their ends, the error
-    of the energy is O(h^4), else O(h^2) without a trend.
+    With order 2, constraints neither make nor lose energy. The error of the energy is O(h^4) if M
+    is constant, phi quadratic and F linear, as for rigid bars, springs and gravity in the
+    coordinates of their ends. Otherwise it is O(h^2), without a trend.
 
     Friction is implicit, so a block that sticks does not creep. mu is evaluated at the start of the
     step, the normal impulse in the step. A contact that sticks, or whose sliding would reverse
@@ -102,10 +102,10 @@ class MoreauJean(ImplicitCapturing):
     corner for mu >= 1, no impulses satisfy Newton's impact law. Then no contact rebounds in that
     step, the residual is the violation, and a warning is given.
 
-    Compliant contacts are springs that only push, to first order: 0 <= gap(q, lam) perp lam >= 0 at
-    the end of each step, solved by Newton's method if it is nonlinear. (A term D p in the relation
-    of velocities, as the source prints it, is not a compliance: its unit is 1/kg, it regularises
-    impulses, and a resting contact sinks at the speed D p.)
+    Compliant contacts act like springs that only push: 0 <= gap(q, lam) perp lam >= 0 at the end of
+    each step, solved by Newton's method if it is nonlinear. The method is of first order for them.
+    (A term D p in the relation of velocities, as the source prints it, is not a compliance: its
+    unit is 1/kg, it regularises impulses, and a resting contact sinks at the speed D p.)
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ class Newmark(NewmarkFamily, Structural):
     ('success', 2)
 
     Order 2 for gamma = 1/2, else 1 (and damping for gamma > 1/2, growth below). Unconditionally
-    stable for 2 beta >= gamma >= 1/2; `NAMED` holds the classical choices.
+    stable for 2 beta >= gamma >= 1/2. `explorer.schemes.newmark.NAMED` holds the classical choices.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Newmark(NewmarkFamily, Structural):
         ----------
         name : str
         alpha : float
-            Of "average with damping": gamma = 1/2 + alpha, beta = (1 + alpha)^2 / 4.
+            For "average with damping": gamma = 1/2 + alpha, beta = (1 + alpha)^2 / 4.
 
         Raises
         ------
@@ -127,9 +127,9 @@ class GeneralizedAlpha(AlphaFamily, Structural):
         M a_m = F(t_f, d_f, v_f) - phi_q(d_f)' lam,    phi(t1, d1) = 0
         v1 = v0 + h [(1 - gamma) a0 + gamma a1] + W,    phi_q v1 + phi_t = 0
 
-    Source: Arnold, Brüls, Multibody Syst. Dyn. 18 (2007) 185, doi:10.1007/s11044-007-9084-0. It
-    interpolates forces of constraints between both ends, as ``force="interpolated"`` does. W =
-    M^-1 phi_q' mu is O(h^3). Without it velocities would leave the constraints by O(h^2).
+    Source: Arnold, Brüls, Multibody Syst. Dyn. 18 (2007) 185, doi:10.1007/s11044-007-9084-0. The
+    source interpolates forces of constraints between both ends, as ``force="interpolated"`` does.
+    W = M^-1 phi_q' mu is O(h^3). Without it velocities would leave the constraints by O(h^2).
 
     Order 2, also of lam; the spectral radius at infinite frequency is rho_inf.
 

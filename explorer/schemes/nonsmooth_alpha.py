@@ -183,9 +183,9 @@ class NonsmoothGeneralizedAlpha(AlphaFamily, Alpha):
     >>> bool(run.gap.min() > -1e-9)  # nothing penetrates
     True
 
-    Constraints phi(t, q) = 0 hold at both levels. As those of `GeneralizedAlpha` they act in the
-    smooth motion by their force, and at impacts by their impulses, at either level of contacts. The
-    corrections of contacts are then solved one after the other, and beta > 1/4 (rho_inf < 1).
+    Constraints phi(t, q) = 0 hold at both levels. As in `GeneralizedAlpha`, they act by forces in
+    smooth motion and by impulses at impacts, for both values of `level`. With constraints the
+    corrections of contacts are solved one after the other, and beta > 1/4 (rho_inf < 1).
 
     Order 2 between impacts, where it equals `GeneralizedAlpha`, and 1 across impacts.
 

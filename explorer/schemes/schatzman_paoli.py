@@ -43,12 +43,12 @@ class SchatzmanPaoli(Alpha):
     >>> bool(run.gap.min() > -1e-9)  # for e = 0 nothing penetrates
     True
 
-    Every contact takes part in every step, so no prediction is needed. The mean q^e never
-    penetrates. q itself penetrates at an impact, by at most 2 e / (1 + e) h |gap'|, so not at all
-    for e = 0. An impact takes two steps. For a single contact (q_{k+2} - q_{k+1}) / h is then -e
-    times (q_k - q_{k-1}) / h. Several obstacles have means with their own e. Where their impacts
-    overlap, energy may grow by O(h), and by more if h does not separate the impacts. Order 2
-    between impacts, 1 across them.
+    Every contact takes part in every step, so no prediction is needed. The mean (q1 + e q_-) /
+    (1 + e) never penetrates. q itself penetrates at an impact, by at most 2 e / (1 + e) h |gap'|,
+    so not at all for e = 0. An impact takes two steps. For a single contact (q_{k+2} - q_{k+1}) / h
+    is then -e times (q_k - q_{k-1}) / h. Several obstacles have means with their own e. Where their
+    impacts overlap, energy may grow by O(h), and by more if h does not separate the impacts. Order
+    2 between impacts, 1 across them.
 
     v is the velocity of the Verlet scheme, (q_{k+1} - q_k) / h + (h / 2) a_{k+1} for beta = 0.
     Between the two steps of an impact it is neither the velocity before nor the one after.

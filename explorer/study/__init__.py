@@ -7,7 +7,7 @@ returns has the decorator too. Both are then names of ``explorer.study``.
 from collections.abc import Callable
 from typing import TypeVar
 
-from explorer.errors import NoSuchName
+from explorer.errors import NoSuchName, lacking
 from explorer.registry import Registry
 
 T = TypeVar("T", bound=Callable[..., object])
@@ -17,6 +17,8 @@ studies: Registry[Callable[..., object]] = Registry("study", __name__)
 
 def study(entry: T) -> T:
     """Offer a study, or the class of what one returns, as a name of ``explorer.study``."""
+    if isinstance(entry, type):
+        entry.__getattr__ = lacking  # type: ignore[attr-defined]
     studies.register(entry)
     return entry
 

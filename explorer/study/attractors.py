@@ -18,7 +18,8 @@ from explorer.status import ESCAPED
 from explorer.study import study
 from explorer.study.asked import Chosen
 from explorer.study.over import Over, states_of
-from explorer.study.search_attractors import Attractor, Recurrence, Search, Settings, seed_of
+from explorer.study.recurrence import Recurrence
+from explorer.study.search_attractors import Attractor, Search, Settings, seed_of
 from explorer.study.section import Section
 from explorer.study.starts import Starts
 from explorer.study.sweep import usual
@@ -95,18 +96,19 @@ def attractors(
     system, scheme : as `sweep` takes them
     over : dict
         Starts by name, such as {"q0.x": [-1, 1], "v0.x": [-2, 2]}: their least and largest value.
-        `samples` of them are drawn, each alike. A tuple of names takes rows of starts instead, of
-        which none is drawn.
+        `samples` starts are drawn uniformly. A tuple of names takes given rows instead.
     section : Section
         By a period, or by an event of a system that does not depend on t. Its `most` is not used.
     periods : int
         How many periods of the section a start is run. A run without an answer is run five times as
         long.
     t_end : float or formula, optional
-        Of a section by an event: how long a start is run in s, by default t_end of the system.
+        For a section by an event: how long a start is run in s, by default t_end of the system.
     samples : int
+        Number of starts that are drawn.
     recurrence : Recurrence, optional
-        How near is near, and how far is away. A run that ends at a terminal event has escaped, too.
+        When points count as the same, and when a run has escaped. A run that ends at a terminal
+        event has escaped, too.
     rho, **parameters : other parameters
 
     Returns

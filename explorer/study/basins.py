@@ -16,15 +16,16 @@ import numpy as np
 
 from explorer.dispatch.choose import choose, numbers_of
 from explorer.errors import BadValue
+from explorer.parameters import whole
 from explorer.study import study
 from explorer.study.asked import Chosen
 from explorer.study.basin_map import Basins
 from explorer.study.over import Over
-from explorer.study.parts import Runs, Stop, run_parts, workers_of
-from explorer.study.recurrence import nearest
+from explorer.study.parts import Runs, Stop, check_stop, run_parts, workers_of
+from explorer.study.recurrence import Recurrence, nearest
 from explorer.study.refine import refined
 from explorer.study.resolve import Resolve
-from explorer.study.search_attractors import Attractor, Recurrence, Search, Settings, seed_of
+from explorer.study.search_attractors import Attractor, Search, Settings, seed_of
 from explorer.study.section import Section
 from explorer.study.starts import Starts
 from explorer.study.sweep import check_executor, check_size, usual
@@ -63,15 +64,15 @@ def basins(
         A scheme without a kernel for many runs makes them one by one, each to its end.
     over : dict
         Starts by name and their values (k,), such as {"q0.x": ..., "v0.x": ...}; several span a
-        grid. Parameters among them: each has attractors of its own, which get one number where
-        they move little from one value to the next.
+        grid. Parameters may be among them. Each value of a parameter has attractors of its own;
+        those that move little from one value to the next share a number.
     section, periods, t_end, recurrence : as `attractors` takes them
     samples : int, optional
-        So many random starts, each alike in the ranges of the axes, instead of the grid.
+        Number of uniformly random starts in the ranges of the axes, instead of the grid.
     refine : int
         How many times cells are halved: first every 2^refine-th start of each axis is run, then
-        only inside cells whose corners differ, and in their neighbours. Others are filled, and
-        `Basins.computed` tells them.
+        only inside cells whose corners differ, and in their neighbours. Other cells take over the
+        number of their corners; `Basins.computed` marks the starts that were run.
     executor, folder, stop, progress : as `sweep` takes them
         The same call with the same folder goes on where it was broken off. The map is the same
         wherever its runs are made.
@@ -103,12 +104,12 @@ def basins(
     """
     check_system(system)
     check_executor(executor)
+    check_stop(stop)
     begin = time.perf_counter()
     chosen = choose(system, usual(system) if scheme is None else scheme)
     values = tuple(numbers_of(system, chosen, {**(rho or {}), **parameters}))
     starts = Starts.of(system, over, samples, seed_of(recurrence))
-    if isinstance(refine, bool) or refine != int(refine) or refine < 0:
-        raise BadValue(f"refine = {refine!r} must be a whole number from 0.")
+    refine = whole(refine, "refine", 0)
     if refine and (samples is not None or any(len(a.names) > 1 for a in starts.axes)):
         raise BadValue("refine halves the cells of a grid: random samples and rows have none.")
     settings = Settings.of(system, chosen, section, periods, t_end, recurrence)

@@ -15,7 +15,7 @@ import numpy as np
 
 from explorer.dispatch.choose import choose
 from explorer.errors import BadValue, NotApplicable, StepFailed, suggest
-from explorer.parameters import number, vector
+from explorer.parameters import number, vector, whole
 from explorer.schemes.event_driven import EventDriven
 from explorer.study import study
 from explorer.study.arclength import Node, correct
@@ -26,7 +26,7 @@ from explorer.study.equilibria import Equilibria, formulas_of
 from explorer.study.forcing import clock_of
 from explorer.study.limit_cycle import limit_cycle
 from explorer.study.map_cycles import MapCycles, first_orbit
-from explorer.study.parts import Stop
+from explorer.study.parts import Stop, check_stop
 from explorer.study.return_map import Guess, ReturnMap
 from explorer.study.switched_cycle import settled
 from explorer.study.trace import CLOSED, Options, trace
@@ -117,10 +117,8 @@ def continuation(
     values = np.array(system.rho({**(rho or {}), **parameters}))
     low, high = _range(system, parameter, over, values)
     if direction not in _WAYS:
-        raise BadValue(
-            f"direction = {direction!r} must be one of {', '.join(_WAYS)}."
-            f"{suggest(direction, _WAYS)}"
-        )
+        raise BadValue(f"direction = {direction!r} must be one of {', '.join(_WAYS)}.")
+    check_stop(stop)
     step = number(step, "step", "", positive=True)
     span = high - low
     ends = low / span, high / span
@@ -164,6 +162,8 @@ def _range(
 ) -> tuple[float, float]:
     """Return the checked range of the parameter."""
     names = list(system.parameters)
+    if parameter == "":
+        raise BadValue('Name the parameter: continuation(system, parameter="omega").')
     if parameter not in names:
         raise BadValue(
             f"'{system.name}' has no parameter {parameter!r} to follow a branch by."
@@ -246,9 +246,7 @@ def _map_cycle(
             f"'{system.name}' is a map and has no section and no period in s: count = {count} says "
             "how many iterates a cycle has."
         )
-    if count != int(count) or count < 1:
-        raise BadValue(f"count = {count!r} must be a whole number from 1.")
-    points = first_orbit(system, values, guess, int(count))
+    points = first_orbit(system, values, guess, whole(count, "count"))
     problem = MapCycles(system, parameter, values, points, span)
     return problem, problem.first()
 

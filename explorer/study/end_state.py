@@ -118,6 +118,15 @@ def end_state(
         If a name does not exist, or a scheme does not accept the system.
     StepFailed
         If a run stops early.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> ends = ex.study.end_state(ex.models.switched_oscillator(), "FESD", values=[0.9, 1.0])
+    >>> ends
+    EndState(x1(1.5708) by w of 'switched oscillator': exact, FESD(h=0.1))
+    >>> ends["exact"].x.shape
+    (2,)
     """
     check_system(system)
     if not isinstance(system, StateSpaceSystem):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.errors import BadValue
 from explorer.quantities import number
 
-__all__ = ["BATCHES", "Exponents", "batch_errors", "whole"]
+__all__ = ["BATCHES", "Exponents", "batch_errors"]
 
 BATCHES = 64
 _JOINED = (64, 32, 16, 8)  # batches: where means of neighbours depend on each other, fewer tell
@@ -67,18 +65,3 @@ def batch_errors(means: np.ndarray) -> np.ndarray:
         joined = means[:, there].reshape(count, -1, int(there.sum())).mean(axis=1)
         found[there] = np.maximum(found[there], joined.std(axis=0, ddof=1) / np.sqrt(count))
     return found
-
-
-def whole(value: object, what: str, least: int) -> int:
-    """Return a checked whole number.
-
-    Raises
-    ------
-    BadValue
-        It is none, or below the least.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer):
-        raise BadValue(f"{what} = {value!r} must be a whole number from {least}.")
-    if not math.isfinite(value) or value != int(value) or value < least:
-        raise BadValue(f"{what} = {value:g} must be a whole number from {least}.")
-    return int(value)

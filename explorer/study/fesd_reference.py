@@ -75,10 +75,11 @@ def fesd_reference(solution: Solution, *, intervals: int | None = None) -> FesdR
     Parameters
     ----------
     solution : Solution
-        Of `FESD` in step form. Taken of it: system, parameters, method, start, and how many
-        elements each interval has.
+        A run of `FESD` in step form. It gives the system, parameters, method and start, and the
+        number of elements of each interval.
     intervals : int, optional
-        Only so many, from the start (a homotopy takes tens of milliseconds for one).
+        How many intervals are solved, from the start; by default all. A homotopy takes tens of
+        milliseconds for one.
 
     Returns
     -------
@@ -87,7 +88,7 @@ def fesd_reference(solution: Solution, *, intervals: int | None = None) -> FesdR
     Raises
     ------
     BadValue, NotApplicable
-        Another solution; Stewart's form.
+        The solution is not one of `FESD`, or has Stewart's form.
 
     Examples
     --------

@@ -25,9 +25,10 @@ from explorer.study.over import Axes, Axis, states_of
 from explorer.study.parts import Stop
 from explorer.study.periods_over import PeriodsOver
 from explorer.study.question import Question
+from explorer.study.recurrence import Recurrence
 from explorer.study.refine import UNKNOWN, Grid
 from explorer.study.resolve import Resolve
-from explorer.study.search_attractors import Attractor, Recurrence, Search, Settings, seed_of
+from explorer.study.search_attractors import Attractor, Search, Settings, seed_of
 from explorer.study.section import Section
 from explorer.study.starts import Starts, moving
 from explorer.study.sweep import usual
@@ -85,14 +86,15 @@ class FinerBasins:
         3)}``. Or two parameters: then each point is the run of one start, and its number tells
         after how many points on the section it repeats, up to six.
     shape : (int, int)
-        How many values each has at the end.
+        How many values each of the two has in the finest map.
     section : Section, optional
-        By default once in a period of what drives the system, or at its first event; of a map each
-        iterate.
+        By default once in a period of what drives the system, or at its first event; for a map at
+        each iterate.
     periods : int
         How many periods of the section a start is run at most.
     t_end : float or formula, optional
-        The same in s, of a section by an event; by default ten times that of the system.
+        For a section by an event: how long a start is run at most, in s. By default ten times the
+        t_end of the system.
     start : sequence of float, optional
         All states (n_x,), for those that do not vary; by default the start of the model.
     recurrence : Recurrence, optional
@@ -135,7 +137,7 @@ class FinerBasins:
         chosen = choose(system, usual(system) if scheme is None else scheme)
         self.rho = tuple(numbers_of(system, chosen, {**(rho or {}), **parameters}))
         if any(isinstance(n, bool) or n != int(n) or n < 2 for n in shape) or len(shape) != 2:
-            raise BadValue(f"shape = {shape!r} must be two whole numbers from 2.")
+            raise BadValue(f"shape = {shape!r} must be two whole numbers of at least 2.")
         self.starts, self.parameters = _starts(system, over, shape, start)
         self.shape = tuple(len(axis.values) for axis in self.starts.axes)
         seed_of(recurrence)

@@ -21,14 +21,14 @@ from explorer.derivatives.held_start import directions, directions_at_end, least
 from explorer.dispatch.choose import choose, numbers_of
 from explorer.dispatch.simulate import begun_in
 from explorer.errors import BadValue, NotApplicable, StepFailed
-from explorer.parameters import number, vector
+from explorer.parameters import number, vector, whole
 from explorer.quantities import quantity
 from explorer.results.solution import Solution
 from explorer.runs.fesd.tangents import on_surface
 from explorer.schemes.event_driven import EventDriven
 from explorer.study import study
 from explorer.study.asked import Chosen
-from explorer.study.exponents import BATCHES, Exponents, batch_errors, whole
+from explorer.study.exponents import BATCHES, Exponents, batch_errors
 from explorer.study.forcing import check_period, depends_on_time
 from explorer.systems import HybridSystem, System
 from explorer.systems.expressions import expression

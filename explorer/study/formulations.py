@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from explorer.arguments import items
 from explorer.dispatch.choose import choose
 from explorer.dispatch.simulate import simulate
 from explorer.errors import BadValue, NotApplicable
-from explorer.parameters import knobs_of, number
+from explorer.parameters import knobs_of, number, whole
 from explorer.quantities import number as written
 from explorer.results.display import html, plain
 from explorer.results.solution import Solution
@@ -157,6 +158,14 @@ def formulations(
     ------
     BadValue, NotApplicable
         If the system has no constraints, the scheme no formulations, or a run fails.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> cranks = ex.models.parallelogram()
+    >>> found = ex.study.formulations(cranks, alphas=[1e4, 1e6], t_end=0.1, repeats=1)
+    >>> round(found.order, 2)  # the error of the penalty falls as 1 / alpha
+    1.0
     """
     check_system(system)
     if not getattr(system, "constraints", ()):
@@ -171,7 +180,7 @@ def formulations(
     asked: Run = {"rho": dict(parameters), "throw": False}
     if t_end is not None:
         asked["t_end"] = number(t_end, "t_end", "s", positive=True)
-    again = max(int(number(repeats, "repeats")), 1)
+    again = whole(repeats, "repeats")
     tight = EventDriven(rtol=_RTOL, atol=_RTOL / 10)
     right = _ran("the reference", system, tight, asked)
     end = np.concatenate([right.q[-1], right.v[-1]])
@@ -180,7 +189,7 @@ def formulations(
     }
     named |= {k: choose(system, one) for k, one in (others or {}).items()}
     runs = tuple(_timed(k, system, one, asked, end, again) for k, one in named.items())
-    strong = np.sort([number(a, "alpha", "kg", positive=True) for a in alphas])
+    strong = np.sort([number(a, "alpha", "kg", positive=True) for a in items(alphas, "alphas")])
     penalties = tuple(
         _timed(
             _PENALTY, system, with_knobs(chosen, formulation=_PENALTY, alpha=a), asked, end, again

@@ -136,7 +136,8 @@ def grazing(branch: Branch, point: BranchPoint | None = None) -> Grazing:
     BadValue
         The branch has no grazing cycle, or its side without the event is not found.
     NotApplicable
-        No such normal form: the guard throws the state away at speed zero.
+        There is no such normal form, such as for a guard that moves the state away even at speed
+        zero.
 
     Examples
     --------
@@ -149,7 +150,7 @@ def grazing(branch: Branch, point: BranchPoint | None = None) -> Grazing:
     ('impact', 0.5, 2.711631)
     """
     if not isinstance(branch, Branch):
-        raise BadValue(f"grazing needs a branch, as study.continuation returns, and no {branch!r}.")
+        raise BadValue(f"Give a branch from study.continuation, not {branch!r}.")
     problem = branch.problem
     if not isinstance(problem, Cycles):
         raise NotApplicable("Equilibria and maps do not graze: give a branch of cycles of a flow.")

@@ -137,8 +137,8 @@ def limit_cycle(
     count : int
         Events (or periods) in one cycle; 2 finds a gait with a long and a short step.
     guess : (n_x,) float or dict by state, optional
-        A state near that just after the section; by default the start of the model. Of a system
-        with step functions and a section a run from it settles on the cycle.
+        A state near the cycle, just after the section; by default the start of the model. For a
+        system with step functions and a section, a run from it has to settle on the cycle.
     keep : formula or sequence of formulas
         Conserved quantities, such as an energy. The cycle is sought with the values at the guess.
     tol : float

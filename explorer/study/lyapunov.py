@@ -36,9 +36,9 @@ def lyapunov(
         Length of an interval in s, after which the directions are made orthonormal; the period of a
         system that depends on t. By default a fortieth of t_end.
     intervals : int, optional
-        How many are averaged of a flow, by default 400, at least 64.
+        For a flow: how many intervals are averaged, by default 400, at least 64.
     iterates : int, optional
-        How many are averaged of a map, by default 100 000, at least 64.
+        For a map: how many iterates are averaged, by default 100 000, at least 64.
     transient : int, optional
         Intervals or iterates that are left out before, by default 100 or 1000.
     x0 : (n_x,) float, optional
@@ -49,13 +49,13 @@ def lyapunov(
     Returns
     -------
     FlowExponents or MapExponents
-        In 1/s, or per iterate. One of a flow that does not depend on t is zero, along the flow,
-        unless it comes to rest.
+        In 1/s, or per iterate. If a flow does not depend on t, the exponent along the flow is zero,
+        unless the motion comes to rest.
 
     Raises
     ------
     BadValue
-        An argument is out of range, or is one of the other kind of system; a period is missing; an
+        An argument is out of range, or belongs to the other kind of system; a period is missing; an
         interval is too long; the orbit of a map escapes.
     NotApplicable
         The scheme does not locate events.

@@ -16,11 +16,11 @@ import numpy as np
 from explorer.compiled.maps import CompiledMap, compile_map
 from explorer.dispatch.choose import choose, numbers_of
 from explorer.errors import BadValue, ModelWarning
-from explorer.parameters import vector
+from explorer.parameters import vector, whole
 from explorer.schemes.iteration import Iteration
 from explorer.study import study
 from explorer.study.asked import Chosen
-from explorer.study.exponents import BATCHES, Exponents, batch_errors, whole
+from explorer.study.exponents import BATCHES, Exponents, batch_errors
 from explorer.systems import MapSystem
 from explorer.types import Numbers, Reals
 from explorer.verification.landing import landed, sentence

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 from explorer.compiled import Compiled, compile_system, short
 from explorer.compiled.checks import check_mass
 from explorer.errors import BadValue, NotApplicable
-from explorer.quantities import quantity
+from explorer.parameters import whole
+from explorer.quantities import many, quantity
 from explorer.study import study
 from explorer.systems import (
     LagrangianSystem,
@@ -156,8 +157,8 @@ def modes(
             f"'{system.name}' has constraints, but natural modes need free coordinates: write the "
             "system in minimal coordinates."
         )
-    if count is not None and (count != int(count) or count < 1):
-        raise BadValue(f"count = {count!r} must be a whole number of modes, at least 1.")
+    if count is not None:
+        count = whole(count, "count")
     compiled, values = compile_system(system), system.rho({**(rho or {}), **parameters})
     inp, n = compiled.input(values), system.n
     if not isinstance(system, LinearMechanicalSystem):
@@ -170,13 +171,17 @@ def modes(
         raise BadValue(
             f"'{system.name}' has {n} modes; ask for some of the lowest, such as modes(system, 10)."
         )
+    if count is not None and count > (most := n - bare):
+        raise BadValue(
+            f"count = {count}, but '{system.name}' has {many(most, 'mode')} of finite frequency."
+        )
     asymmetry, size = abs(K - K.T).max(), abs(K).max()
     if asymmetry > 1e-9 * size:
         raise BadValue(
             f"The stiffness of '{system.name}' is not symmetric (by {asymmetry / size:.2g} of its "
             "largest entry), as with forces that follow the motion: it has no natural modes."
         )
-    squares, shapes = natural_modes(M, K, None if count is None else int(count))
+    squares, shapes = natural_modes(M, K, count)
     # what is zero but for rounding is a rigid motion
     top = largest_square(M, K)
     squares = np.where(np.abs(squares) <= 1e-12 * top, 0.0, squares)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from explorer.arguments import items
 from explorer.compiled.maps import CompiledMap, compile_map
 from explorer.dispatch.choose import choose, numbers_of
 from explorer.errors import BadValue, suggest
@@ -97,7 +98,7 @@ def orbit_derivatives(
     chosen = choose(system, scheme)
     assert isinstance(chosen, Iteration)
     names = list(system.parameters)
-    asked = names if wrt is None else [wrt] if isinstance(wrt, str) else list(wrt)
+    asked = names if wrt is None else items(wrt, "wrt", str)
     for name in asked:
         if name not in names:
             raise BadValue(f"'{system.name}' has no parameter {name!r}.{suggest(name, names)}")

@@ -19,9 +19,9 @@ import numpy as np
 from explorer.compiled.maps import compile_map
 from explorer.dispatch.choose import choose, numbers_of
 from explorer.errors import BadValue, ModelWarning, suggest
+from explorer.parameters import whole
 from explorer.study import study
 from explorer.study.asked import Chosen
-from explorer.study.exponents import whole
 from explorer.study.forcing import check_period
 from explorer.study.over import Axes, Axis, Over
 from explorer.study.parts import Stop, blank, cores, run_chain, run_parts
@@ -115,7 +115,7 @@ def orbit_diagram(
     rho: Numbers | None = None,
     **parameters: float,
 ) -> OrbitDiagram:
-    """Run a system for many values of one parameter; return what the section has behind transients.
+    """Run a system for many values of one parameter; return the points on the section.
 
     Parameters
     ----------
@@ -123,27 +123,28 @@ def orbit_diagram(
     over : dict
         One parameter by name, and its values (k,).
     section : Section
-        By a period or by an event; of a map none, its points are its iterates.
+        By a period or by an event. A map needs no section: its points are its iterates.
     transient, points : int
-        Of a map: how many iterates are left out, and how many are kept of each value. Of a section
-        by its period: how many periods, and how many points. Of a section by an event `transient`
-        is a time in s or a formula of the parameters, and `points` the most that are kept.
+        For a map: how many iterates are left out, and how many are kept, for each value. For a
+        section by a period: how many periods are left out, and how many points are kept. For a
+        section by an event: `transient` is a time in s or a formula of the parameters, and at most
+        `points` are kept.
     t_end : float or formula, optional
-        Of a section by an event: the end of a run in s, by default that of the system. In a driven
+        For a section by an event: the end of a run in s, by default that of the system. In a driven
         system it should be a whole number of periods, so that continuation keeps the phase.
     continuation : str
-        "up", "down": each value begins where the one before has come to: of a map and of a section
-        by its period where its transient has ended, so that the points behind are computed beside
-        the next transient; of a section by an event at the end of its run. "both" ways, at the same
-        time; "none": each value begins at the start of the model, on all cores. A value that fails
-        is followed by one from the start of the model.
+        "up", "down": each value goes on from the one before: for a map and a section by a period
+        from the end of its transient, so that its points are computed beside the next transient;
+        for a section by an event from the end of its run. "both": both ways at the same time.
+        "none": each value begins at the start of the model, on all cores. After a value that fails,
+        the next one begins at the start of the model.
     stop, progress, rho, **parameters : as `sweep` takes them
 
     Returns
     -------
     OrbitDiagram
-        A warning tells where orbits of a map come exactly to a cycle that repels, by round-off, and
-        that no run meets its section.
+        A warning says if no run meets the section, and where round-off brings orbits of a map
+        exactly to a cycle that repels.
 
     Raises
     ------
@@ -166,10 +167,7 @@ def orbit_diagram(
     check_system(system)
     section = _section(system, section)
     if continuation not in _WAYS:
-        raise BadValue(
-            f"continuation = {continuation!r} must be one of {', '.join(_WAYS)}."
-            f"{suggest(continuation, _WAYS)}"
-        )
+        raise BadValue(f"continuation = {continuation!r} must be one of {', '.join(_WAYS)}.")
     points = whole(points, "points", 1)
     if section.period is not None:
         transient = whole(transient, "transient", 0)

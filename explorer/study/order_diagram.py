@@ -14,10 +14,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from explorer.arguments import items
 from explorer.dispatch.choose import choose
 from explorer.dispatch.simulate import schemes_for, simulate
 from explorer.errors import BadValue, ExplorerError, LessonWarning
-from explorer.parameters import knobs_of, number
+from explorer.parameters import knobs_of, number, whole
 from explorer.quantities import quantity
 from explorer.reformulations import smoothing
 from explorer.results.solution import Solution
@@ -121,18 +122,15 @@ def order_diagram(
         } or schemes_for(system)
     elif isinstance(schemes, (str, type, Scheme)):
         schemes = [schemes]
-    named = (
-        schemes
-        if isinstance(schemes, Mapping)
-        else {repr(chosen): chosen for chosen in (choose(system, one) for one in schemes)}
-    )
-    again = max(int(number(repeats, "repeats")), 1)
+    if not isinstance(schemes, Mapping):
+        schemes = {repr(one): one for one in (choose(system, k) for k in items(schemes, "schemes"))}
+    again = whole(repeats, "repeats")
     refused: list[str] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LessonWarning)  # its lesson is what this study shows
         curves = [
             _curve(name, choose(system, one), system, steps, right, asked, again, refused)
-            for name, one in named.items()
+            for name, one in schemes.items()
         ]
         if width is not None:
             smooth = _smoothed(system)

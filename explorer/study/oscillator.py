@@ -39,6 +39,12 @@ def oscillator(xi: float = 0.0) -> LinearMechanicalSystem:
     ------
     BadValue
         xi is no number.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> ex.study.oscillator(xi=0.1).C
+    array([[0.2]])
     """
     xi = number(xi, "xi")
     return LinearMechanicalSystem(
@@ -106,7 +112,13 @@ def oscillation(
     Raises
     ------
     BadValue, NotApplicable
-        Another scheme, a number that cannot be.
+        The scheme is not of the family, or a number is inadmissible.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> ex.study.oscillation("central difference", omega_h=2.5).grows  # the limit is 2
+    True
     """
     smooth, xi = checked(scheme, xi)
     omega_h = number(omega_h, "The step omega h", "rad", positive=True)

@@ -23,7 +23,17 @@ from explorer.results.export import written
 from explorer.runs.members import Observed
 from explorer.study.question import Question
 
-__all__ = ["UNRUN", "Runs", "Stop", "blank", "cores", "run_chain", "run_parts", "workers_of"]
+__all__ = [
+    "UNRUN",
+    "Runs",
+    "Stop",
+    "blank",
+    "check_stop",
+    "cores",
+    "run_chain",
+    "run_parts",
+    "workers_of",
+]
 
 UNRUN = -100  # beside a code: the sweep was stopped before
 Stop = Callable[[], bool]
@@ -90,6 +100,8 @@ class _Folder:
     """The finished parts of a question on disk: a file for each, named by its range."""
 
     def __init__(self, folder: str | Path, question: Question) -> None:
+        if not isinstance(folder, str | os.PathLike):
+            raise BadValue(f"folder = {folder!r} must be the name of a folder, such as 'runs'.")
         self.path = Path(folder) / f"sweep-{question.digest}"
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -139,6 +151,7 @@ def run_parts(
     ExplorerError
         A worker has died.
     """
+    check_stop(stop)
     size, whole = question.axes.size, blank(question)
     disk = None if folder is None else _Folder(folder, question)
     done = np.zeros(size, bool)
@@ -160,6 +173,17 @@ def run_parts(
     return whole
 
 
+def check_stop(stop: object) -> None:
+    """Refuse what cannot be asked whether to stop.
+
+    Raises
+    ------
+    BadValue
+    """
+    if stop is not None and not callable(stop):
+        raise BadValue(f"stop = {stop!r} must be a function that returns whether to stop.")
+
+
 def blank(question: Question) -> Observed:
     """Return room for all members of a question, none of which has been run."""
     whole = Observed.empty(question.axes.size, len(question.members(0, 1).start[0]), question.asked)
@@ -174,6 +198,7 @@ def run_chain(
 
     What was observed is written to `whole`; yields which members have been run.
     """
+    check_stop(stop)
     size = question.axes.size
     bar = Progress(size, f"Orbits of {question.system.name}", progress)
     first, many, begin = 0, 1, time.perf_counter()

@@ -49,11 +49,12 @@ def power_law(x: ArrayLike, y: ArrayLike) -> PowerLaw:
     Raises
     ------
     BadValue
-        Other lengths, too few points, what is no number or not positive.
+        The lengths differ, there are too few points, or a value is not a positive number.
 
     Examples
     --------
-    >>> law = power_law([1, 4, 9, 16], [2, 4, 6, 8])
+    >>> import explorer as ex
+    >>> law = ex.study.power_law([1, 4, 9, 16], [2, 4, 6, 8])
     >>> round(law.exponent, 9), round(law.factor, 9)
     (0.5, 2.0)
     """
@@ -63,7 +64,8 @@ def power_law(x: ArrayLike, y: ArrayLike) -> PowerLaw:
         raise BadValue(f"A power law needs numbers, not {x!r} and {y!r}.") from None
     if x.ndim != 1 or x.shape != y.shape or len(x) < 3:
         raise BadValue(
-            f"A power law needs three points or more, x and y alike; not {x.shape}, {y.shape}."
+            "A power law needs at least three points, and as many x as y; "
+            f"{x.size} and {y.size} were given."
         )
     if not ((x > 0) & (y > 0) & np.isfinite(x * y)).all():
         raise BadValue("A power law needs positive, finite numbers.")

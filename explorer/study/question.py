@@ -75,6 +75,8 @@ class Question:
         return {**vars(self), "_compiled": {}}  # functions cannot be pickled
 
     def __post_init__(self) -> None:
+        if self.section is not None and self.section.period is not None:
+            self._formula(self.section.period, "period")  # first: the time span may be made of it
         for what in ("t_end", "transient"):
             self._formula(getattr(self, what), what)
         if self.section is None:
@@ -136,7 +138,7 @@ class Question:
         period, phase = np.ones(k), 0.0
         if self.section is not None and self.section.period is not None:
             period, phase = self._values(self.section.period, "period", rho), self.section.phase
-        for what, values, least in (("t_end", t_end, 0.0), ("period", period, 0.0)):
+        for what, values, least in (("period", period, 0.0), ("t_end", t_end, 0.0)):
             if not (values > least).all():
                 raise BadValue(
                     f"{what} = {quantity(values.min(), self.system.time_unit)} must be greater "

@@ -5,17 +5,62 @@ Nothing here runs a system. Distances are in parts of a scale of each state.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Found", "apart", "cloud", "nearest", "period"]
+from explorer.arguments import Checked
+from explorer.parameters import number
+from explorer.study.box import Box
+
+__all__ = ["Found", "Recurrence", "apart", "cloud", "nearest", "period"]
 
 _LONGEST = 64  # periods that are looked for
 _TIMES = 3  # a period must be seen so often
 _SPREAD = (0.8, 1.25)  # what the second half of a set may have of the spread of the first one
 _COVERED = 0.95  # part of the points that lie next to others
 _AWAY = 0.1  # how far, in parts of the scale
+
+
+@dataclass(frozen=True)
+class Recurrence(metaclass=Checked):
+    """When points of a run count as recurring, and when a run has escaped.
+
+    Parameters
+    ----------
+    near : float, optional
+        Radius in which a neighbour of an attractor belongs to it, in parts of the scale of each
+        state: how far starts and points spread. It is tried with neighbours, and smaller where
+        attractors lie close. By default 0.01, or 25 `tol` if that is more.
+    tol : float, optional
+        How exactly a period recurs, in the same parts. 1e-5 where the scheme locates events, else
+        2e-3: steps that do not end at impacts make of one cycle several, which lie close.
+    box : dict, optional
+        Least and largest value of states by name: a run with ten points in a row outside has
+        escaped. By default ten times the span of the starts beyond them, and unbounded in states
+        that do not vary.
+    seed : int
+        Of all that is random.
+    """
+
+    near: float | None = None
+    tol: float | None = None
+    box: Box | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what is no number.
+
+        Raises
+        ------
+        BadValue
+        """
+        for name in ("near", "tol"):
+            value = getattr(self, name)
+            if value is not None:
+                value = number(value, f"{name} of a Recurrence")
+                object.__setattr__(self, name, value)
 
 
 class Found(NamedTuple):

@@ -28,7 +28,7 @@ from explorer.derivatives.trust import Trust, trust
 from explorer.dispatch.choose import choose
 from explorer.dispatch.simulate import begun_in, simulate
 from explorer.errors import BadModel, BadValue, NotApplicable, StepFailed, suggest
-from explorer.parameters import number
+from explorer.parameters import number, whole
 from explorer.quantities import quantity
 from explorer.results.event import LocatedEvent
 from explorer.results.solution import Solution
@@ -125,9 +125,7 @@ class ReturnMap:
                 f"{type(chosen).__name__} does not locate events: the Jacobian of a return map "
                 "needs EventDriven."
             )
-        if count != int(count) or count < 1:
-            raise BadValue(f"count = {count!r} must be a whole number from 1.")
-        self.system, self.scheme, self.count = system, chosen, int(count)
+        self.system, self.scheme, self.count = system, chosen, whole(count, "count")
         self.rho = np.array(system.rho(rho))
         self.values = dict(zip(system.parameters, self.rho.tolist(), strict=True))
         self.section = _section(system, section, period)

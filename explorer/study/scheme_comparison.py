@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from explorer.arguments import items
 from explorer.dispatch.choose import choose
 from explorer.dispatch.simulate import schemes_for, simulate
 from explorer.errors import BadValue, ExplorerError, LessonWarning
@@ -188,7 +189,7 @@ def _named(system: System, schemes: Schemes, h: float | None) -> dict[str, Schem
     if isinstance(schemes, Mapping):
         named = {name: choose(system, one) for name, one in schemes.items()}
     else:
-        named = dict(_titles([choose(system, one) for one in schemes]))
+        named = dict(_titles([choose(system, one) for one in items(schemes, "schemes")]))
     if not named:
         raise BadValue(f"There is no scheme to compare: no scheme accepts '{system.name}'.")
     if h is None:

@@ -9,22 +9,23 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from explorer.errors import BadModel, BadValue
+from explorer.parameters import whole
 from explorer.runs.capture import catch
 from explorer.runs.members import FREE, Known, Observed
 from explorer.schemes import Scheme
 from explorer.schemes.event_driven import EventDriven
-from explorer.study.box import Box, box_of
+from explorer.study.box import box_of
 from explorer.study.forcing import check_section, depends_on_time
 from explorer.study.over import states_of
 from explorer.study.parts import Stop, run_parts
 from explorer.study.question import Question
-from explorer.study.recurrence import Found, apart, cloud, nearest, period
+from explorer.study.recurrence import Found, Recurrence, apart, cloud, nearest, period
 from explorer.study.section import Section
 from explorer.study.starts import Starts
 from explorer.systems import System
 from explorer.types import Value
 
-__all__ = ["REFUSALS", "Attractor", "Recurrence", "Search", "Settings", "seed_of"]
+__all__ = ["REFUSALS", "Attractor", "Search", "Settings", "seed_of"]
 
 LOST = 10  # points in a row outside the box
 _LONGER = 5  # times as long is run what has no answer
@@ -83,33 +84,6 @@ class Attractor:
 
 
 @dataclass(frozen=True)
-class Recurrence:
-    """How recurrence is told.
-
-    Parameters
-    ----------
-    near : float, optional
-        Radius in which a neighbour of an attractor belongs to it, in parts of the scale of each
-        state: how far starts and points spread. It is tried with neighbours, and smaller where
-        attractors lie close. By default 0.01, or 25 `tol` if that is more.
-    tol : float, optional
-        How exactly a period recurs, in the same parts. 1e-5 where the scheme locates events, else
-        2e-3: steps that do not end at impacts make of one cycle several, which lie close.
-    box : dict, optional
-        Least and largest value of states by name: a run with ten points in a row outside has
-        escaped. By default ten times the span of the starts beyond them, and unbounded in states
-        that do not vary.
-    seed : int
-        Of all that is random.
-    """
-
-    near: float | None = None
-    tol: float | None = None
-    box: Box | None = None
-    seed: int = 0
-
-
-@dataclass(frozen=True)
 class Settings:
     """What a search goes by; see `explorer.study.attractors` and `Recurrence`."""
 
@@ -155,12 +129,11 @@ class Settings:
                 f"section = {section!r} must be a Section: write Section(period='2*pi/omega') or "
                 "Section(event='stop')."
             )
-        if isinstance(periods, bool) or periods != int(periods) or periods < 12:
-            raise BadValue(f"periods = {periods!r} must be a whole number from 12.")
+        periods = whole(periods, "periods", 12)
         if section.period is not None:
             if t_end is not None:
                 raise BadValue("t_end follows from periods; give no t_end.")
-            t_end = f"{int(periods)} * ({section.period})"
+            t_end = f"{periods} * ({section.period})"
         elif depends_on_time(system):
             raise BadModel(
                 f"'{system.name}' depends on t, so two points at {section.event!r} have other "
@@ -181,7 +154,7 @@ class Settings:
         section = dataclasses.replace(section, most=None if section.period else _MOST_EVENTS)
         sure = tol / 100 if located else tol
         span = t_end or system.t_end
-        return cls(system, scheme, section, span, near, tol, sure, checked, told.seed, int(periods))
+        return cls(system, scheme, section, span, near, tol, sure, checked, told.seed, periods)
 
 
 def seed_of(recurrence: object) -> int:
@@ -192,9 +165,7 @@ def seed_of(recurrence: object) -> int:
     BadValue
     """
     seed = recurrence.seed if isinstance(recurrence, Recurrence) else 0
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise BadValue(f"seed = {seed!r} of a Recurrence must be a whole number from 0.")
-    return seed
+    return whole(seed, "seed of a Recurrence", 0)
 
 
 class Search:

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 
 from explorer.arguments import Checked
 from explorer.errors import BadValue
-from explorer.parameters import number
+from explorer.parameters import number, whole
 from explorer.study import study
 from explorer.types import Value
 
@@ -66,5 +66,4 @@ class Section(metaclass=Checked):
             raise BadValue(f"phase = {phase:g} of a Section must lie in [0, 1).")
         if self.most is None:
             return
-        if isinstance(self.most, bool) or self.most != int(self.most) or self.most < 1:
-            raise BadValue(f"most = {self.most!r} of a Section must be a whole number from 1.")
+        object.__setattr__(self, "most", whole(self.most, "most of a Section"))

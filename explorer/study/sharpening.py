@@ -16,9 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 import sympy as sp
 
+from explorer.arguments import Checked
 from explorer.dispatch.choose import choose, numbers_of
 from explorer.errors import BadValue, suggest
-from explorer.parameters import number
+from explorer.parameters import number, whole
 from explorer.study import study
 from explorer.study.asked import Chosen
 from explorer.study.columns import Columns
@@ -54,7 +55,7 @@ class _Returns:
 
 
 @study
-class Sharpening:
+class Sharpening(metaclass=Checked):
     """An orbit diagram that becomes finer: iterate over it, each item is a finer `Orbits`.
 
     Parameters
@@ -121,17 +122,13 @@ class Sharpening:
         if follow is None:
             follow = usual_follow(system)
         if follow not in FOLLOWS:
-            raise BadValue(
-                f"follow = {follow!r} must be one of {', '.join(FOLLOWS)}."
-                f"{suggest(follow, FOLLOWS)}"
-            )
+            raise BadValue(f"follow = {follow!r} must be one of {', '.join(FOLLOWS)}.")
         for what, value, least in (
             ("columns", columns, 2),
             ("points", points, 1),
             ("transient", transient, 0),
         ):
-            if isinstance(value, bool) or value != int(value) or value < least:
-                raise BadValue(f"{what} = {value!r} must be a whole number from {least}.")
+            whole(value, what, least)
         self.follow, self.transient, self.most = follow, int(transient), int(points)
         self.first = min(_FIRST, self.most)
         values = np.linspace(*ends, int(columns))

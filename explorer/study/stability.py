@@ -186,8 +186,8 @@ def checked(scheme: object, xi: object) -> tuple[Newmark | GeneralizedAlpha, flo
     if not isinstance(scheme, Family):
         name = getattr(scheme, "__name__", None) or repr(scheme)
         raise NotApplicable(
-            f"{name} is not of the Newmark family: its stability is studied for Newmark and "
-            "GeneralizedAlpha, or a name such as 'average acceleration'."
+            f"{name} is not of the Newmark family. Give a Newmark or GeneralizedAlpha scheme, or a "
+            "name such as 'average acceleration'."
         )
     smooth = _smooth(scheme)
     largest = max(dataclasses.astuple(scheme.coefficients), key=abs)
@@ -229,7 +229,8 @@ def stability(scheme: Studied, xi: float = 0.0, omega_h: ArrayLike | None = None
 
     Examples
     --------
-    >>> found = stability("central difference")
+    >>> import explorer as ex
+    >>> found = ex.study.stability("central difference")
     >>> round(found.limit, 12)
     2.0
     >>> print(*found.leading(), sep=", ")
@@ -334,6 +335,12 @@ def stability_table() -> StabilityTable:
     The leading terms are those for omega h to 0 without physical damping; alpha > 0 is a symbol.
     Two entries extend the printed ones: the period error of the purely explicit scheme, and the
     factor of (omega h)^4 of Fox and Goodwin's.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> [row.limit for row in ex.study.stability_table() if row.name == "central difference"]
+    [2]
     """
     alpha = sp.Symbol("alpha", positive=True)
     rows = [(name, exact(beta), exact(gamma)) for name, (beta, gamma) in NAMED.items()]

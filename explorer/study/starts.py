@@ -10,6 +10,7 @@ from math import prod
 import numpy as np
 
 from explorer.errors import BadValue
+from explorer.parameters import whole
 from explorer.study.over import Axes, Axis, states_of
 from explorer.systems import System
 
@@ -106,8 +107,7 @@ def moving(system: System) -> set[str]:
 
 def _drawn(axes: list[Axis], samples: int, seed: int) -> Axis:
     """Return random starts, each alike in the box that the axes span."""
-    if isinstance(samples, bool) or samples != int(samples) or samples < 1:
-        raise BadValue(f"samples = {samples!r} must be a whole number from 1.")
+    samples = whole(samples, "samples")
     if any(len(axis.names) > 1 for axis in axes):
         raise BadValue(
             "samples are drawn from ranges, such as {'q0.x': [-1, 1]}: rows of several names have "
@@ -115,6 +115,6 @@ def _drawn(axes: list[Axis], samples: int, seed: int) -> Axis:
         )
     low = np.array([axis.values.min() for axis in axes])
     high = np.array([axis.values.max() for axis in axes])
-    drawn = np.random.default_rng(seed).uniform(low, high, (int(samples), len(axes)))
+    drawn = np.random.default_rng(seed).uniform(low, high, (samples, len(axes)))
     names = tuple(axis.names[0] for axis in axes)
     return Axis(names, tuple(axis.units[0] for axis in axes), drawn)

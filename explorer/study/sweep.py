@@ -8,8 +8,9 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import TypeAlias
 
+from explorer.arguments import items
 from explorer.dispatch.choose import choose, numbers_of
-from explorer.errors import BadValue, suggest
+from explorer.errors import BadValue
 from explorer.recorder import MOST_BYTES
 from explorer.schemes import Scheme
 from explorer.schemes.event_driven import EventDriven
@@ -65,17 +66,17 @@ def sweep(
         coordinate or state x. Several axes span their outer product. A tuple of names takes rows
         (k, names) of values that vary together.
     observe : str or Section, or several
-        "end", the states at the end, and "events", how many there were, are always kept; "extrema",
-        the least and the largest value of each state; a `Section`, the states on it.
+        "end", the states at the end, and "events", how many there were, are always kept. "extrema"
+        keeps the least and the largest value of each state, a `Section` the states on it.
     t_end, transient : float or formula of the parameters
         End of a run in s, by default that of the system; nothing is observed before `transient`.
     executor : concurrent.futures.Executor or distributed.Client, optional
-        Runs the parts, such as a ProcessPoolExecutor, or the client of a Dask cluster (extra
-        ``dask``), which runs again what a dead worker had; by default threads on all cores.
+        Runs the parts: a ProcessPoolExecutor, for example, or the client of a Dask cluster (extra
+        ``dask``), which repeats the part of a worker that dies. By default threads on all cores.
     folder : path, optional
         Where finished parts are kept. The same call goes on from them, whatever ended it.
     stop : function without arguments, optional
-        Is asked several times a second; if it returns True, what is left is not run.
+        It is called several times a second. Once it returns True, no further part is run.
     progress : bool
         Whether a bar with the time left appears if it takes long.
     rho, **parameters
@@ -142,14 +143,11 @@ def usual(system: System) -> type[Scheme] | None:
 
 def _observed(observe: Observe) -> tuple[Section | None, bool]:
     """Return the section, and whether extrema are wanted."""
-    several = [observe] if isinstance(observe, str | Section) else list(observe)
+    several = items(observe, "observe", str, Section)
     sections = [one for one in several if isinstance(one, Section)]
     for word in several:
         if not isinstance(word, Section) and word not in _WORDS:
-            raise BadValue(
-                f"observe takes 'end', 'events', 'extrema' or a Section, not {word!r}."
-                f"{suggest(word, _WORDS)}"
-            )
+            raise BadValue(f"observe takes 'end', 'events', 'extrema' or a Section, not {word!r}.")
     if len(sections) > 1:
         raise BadValue("observe takes one Section; sweep again for another.")
     return sections[0] if sections else None, "extrema" in several

@@ -109,7 +109,7 @@ def bifurcation_curve(
     'fold'
     """
     if not isinstance(branch, Branch):
-        raise BadValue(f"A branch is needed, as study.continuation returns, and no {branch!r}.")
+        raise BadValue(f"Give a branch from study.continuation, not {branch!r}.")
     problem = branch.problem
     if point is None:
         able = [q for q in branch.points if q.kind in KINDS]

@@ -124,17 +124,18 @@ def two_starts(
     system : System
         Of any kind, a map too.
     scheme : Scheme, optional
-        Of both runs. The prediction is that of `EventDriven` or `FESD`, which locate events.
+        The scheme of both runs. The prediction is that of `EventDriven` or `FESD`, which locate
+        events.
     offset : dict
-        By what the second start differs, by the names of states: ``{"y": 1e-3, "v_y": 0.1}``; the
-        units are those of the states.
+        By how much the second start differs, by the names of states, in their units: ``{"y": 1e-3,
+        "v_y": 0.1}``.
     t_end, q0, v0, x0, mode0, rho, u, **parameters
         As for `explorer.simulate`: the first start.
 
     Raises
     ------
     BadValue
-        No offset, an unknown state, or a start that cannot be.
+        There is no offset, a state is unknown, or a start is inadmissible.
     NotApplicable
         The scheme takes other steps in the two runs, so they have too few common times.
 

@@ -13,10 +13,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from explorer.arguments import items
 from explorer.dispatch.choose import choose
 from explorer.dispatch.simulate import schemes_for, simulate
 from explorer.errors import BadValue, ExplorerError
-from explorer.parameters import knobs_of, number
+from explorer.parameters import knobs_of, number, whole
 from explorer.quantities import quantity
 from explorer.results.solution import Solution
 from explorer.schemes import Scheme
@@ -152,6 +153,12 @@ def work_precision(
     ------
     ExplorerError
         If there is no reference, or every run fails.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> ex.study.work_precision(ex.models.pendulum(), "Newmark", h=[0.02, 0.01, 0.005])
+    WorkPrecision('pendulum', orders: Newmark 2.00)
     """
     check_system(system)
     if not isinstance(system, LagrangianSystem):
@@ -161,22 +168,25 @@ def work_precision(
     span = system.t_end if t_end is None else number(t_end, "t_end", "s", positive=True)
     given = [system.h * 2.0**k for k in _HALVINGS] if h is None else np.atleast_1d(h).tolist()
     steps = [number(x, "h", "s", positive=True) for x in given]
+    if len(steps) < 2:
+        raise BadValue(
+            f"An order needs at least two step sizes, and h = {h!r} has {len(steps)}. Give "
+            f"several, such as h=[{system.h:g}, {system.h / 2:g}]."
+        )
     asked: Run = {"t_end": span, "rho": {**(rho or {}), **parameters}, "throw": False}
     truth, known_from = _truth(system, reference, asked)
     if schemes is None:
         schemes = schemes_for(system)
     elif isinstance(schemes, (str, type, Scheme)):
         schemes = [schemes]
-    named = (
-        schemes
-        if isinstance(schemes, Mapping)
-        else {_title(chosen): chosen for chosen in (choose(system, one) for one in schemes)}
-    )
+    if not isinstance(schemes, Mapping):
+        chosen = [choose(system, one) for one in items(schemes, "schemes")]
+        schemes = {_title(one): one for one in chosen}
     refused: list[str] = []
-    again = max(int(number(repeats, "repeats")), 1)
+    again = whole(repeats, "repeats")
     curves = [
         _curve(name, choose(system, one), system, steps, truth, asked, again, refused)
-        for name, one in named.items()
+        for name, one in schemes.items()
     ]
     drawn = tuple(c for c in curves if c.error.size)
     if not drawn:

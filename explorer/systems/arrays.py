@@ -10,11 +10,21 @@ import numpy.typing as npt
 import sympy as sp
 from scipy.sparse import coo_array, csr_array
 
-from explorer.errors import BadModel, suggest
+from explorer.errors import BadModel, BadValue, suggest
 from explorer.systems.expressions import Aliases, expression
 from explorer.types import FormulaMatrix, FormulaVector, Matrix, MatrixLike, Plain, Value, is_sparse
 
-__all__ = ["as_lists", "by_name", "cells", "from_lists", "matrix", "plain", "real", "vector"]
+__all__ = [
+    "as_lists",
+    "by_name",
+    "cells",
+    "from_lists",
+    "matrix",
+    "plain",
+    "real",
+    "row_of",
+    "vector",
+]
 
 Listed = list[Any] | Plain  # a matrix as JSON holds it
 
@@ -66,6 +76,27 @@ def real(value: npt.ArrayLike, what: str, kind: str = "numbers") -> np.ndarray:
         wrong = array[~np.isfinite(array)][0]
         raise BadModel(f"{what} has an entry that is not finite ({wrong}).")
     return array
+
+
+def row_of(values: object, what: str) -> np.ndarray:
+    """Return a copy of a sequence of finite numbers.
+
+    Raises
+    ------
+    BadValue
+    """
+    try:
+        if np.iscomplexobj(values):  # type: ignore[arg-type]
+            raise TypeError
+        row = np.array(values, float)
+    except (TypeError, ValueError):
+        raise BadValue(f"{what} must be a sequence of real numbers.") from None
+    if row.ndim != 1:
+        raise BadValue(f"{what} must be one sequence of numbers, but its shape is {row.shape}.")
+    bad = np.flatnonzero(~np.isfinite(row))
+    if bad.size:
+        raise BadValue(f"Entry {bad[0]} of {what} is {row[bad[0]]}; all must be finite.")
+    return row
 
 
 def by_name(

@@ -6,6 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
@@ -378,10 +379,17 @@ def check_system(system: object) -> None:
     if isinstance(system, System):
         return
     if isinstance(system, str):
-        model = system if system.isidentifier() else "bouncing_ball"
+        models = [path.stem for path in Path(__file__).parents[1].glob("models/[a-z]*.py")]
+        if system in models:
+            raise BadValue(
+                f"{system!r} is a name, not a system. Call the model: explorer.models.{system}(). "
+                "Only panels, such as explorer.explore, accept a name."
+            )
+        near = suggest(system, models).partition(" Available")[0]
+        model = near.split("'")[1] if near else "bouncing_ball"
         raise BadValue(
-            f"{system!r} is a name, not a system. Call the model: explorer.models.{model}(). Only "
-            "panels, such as explorer.explore, accept a name."
+            f"There is no model {system!r}.{near} What is needed is a system, such as "
+            f"explorer.models.{model}()."
         )
     called = getattr(system, "__name__", "")
     if callable(system) and called.isidentifier() and not isinstance(system, type):

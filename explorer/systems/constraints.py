@@ -27,22 +27,29 @@ class Constraint(metaclass=Checked):
     name : str
         "constraint 1", ... if empty.
     when : formula, optional
-        The constraint holds while this is > 0, and is not there while it is < 0; by default it
-        always holds. It may depend on t, q, v and parameters. Where it rises through zero phi must
-        be zero, and the velocities jump: M (v+ - v-) + phi_q' P = 0 with phi_q v+ + phi_t = 0
-        (Corner et al. 2019, eq. (82)). Where it falls the constraint is released, and velocities
-        are continuous. At an instant, but for round-off, at which contacts close too, these are
-        first, and of several changes the one that is declared first; an impact that turns the
-        motion round may then leave the constraint as it was. A formula that names the force of
-        the constraint itself, ``lam_<name>``, releases it for good.
+        The constraint holds while this is > 0, and does not exist while it is < 0. By default it
+        always holds. The formula may depend on t, q, v and parameters. Where it rises through zero,
+        phi must be zero, and the velocities jump: M (v+ - v-) + phi_q' P = 0 with phi_q v+ + phi_t
+        = 0 (Corner et al. 2019, eq. (82)). Where it falls through zero, the constraint is released,
+        and velocities are continuous. If contacts close at the same instant, up to round-off, they
+        come first; of several changes the one that is declared first comes first. An impact that
+        turns the motion round may then leave the constraint as it was. A formula that names the
+        force of the constraint itself, ``lam_<name>``, releases it for good.
     units : str, optional
         Unit of phi, as "m2"; "" for a pure number. By default it follows from the units of
         coordinates and parameters, if these are declared. Forces have the unit of energy over phi.
 
+    Raises
+    ------
+    BadModel
+        Later, by the system that takes the constraint: phi depends on a velocity or on no
+        coordinate, or a formula has an unknown symbol.
+
     Examples
     --------
-    >>> rope = Constraint("x**2 + y**2 - L**2", "rope", when="-x")
-    >>> fuse = Constraint("x", "fuse", when="100 - lam_fuse")
+    >>> import explorer as ex
+    >>> rope = ex.Constraint("x**2 + y**2 - L**2", "rope", when="-x")
+    >>> fuse = ex.Constraint("x", "fuse", when="100 - lam_fuse")
     """
 
     phi: Formula

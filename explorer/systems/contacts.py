@@ -48,15 +48,29 @@ class Contact(metaclass=Checked):
         may depend on parameters.
     compliance : formula
         In m/N, >= 0. The contact yields by compliance times its force, like a spring of stiffness
-        1/compliance that only pushes, and has no impacts (e is ignored). 0: rigid. For contacts on
+        1/compliance that only pushes. It has no impacts (e is ignored). 0: rigid. For contacts on
         a common support see `MechanicalSystem.compliance`.
     reset : dict of str to formula
-        Velocities right behind an impact, of at most as many coordinates as are independent:
+        Velocities right after an impact, for at most as many coordinates as are independent:
         formulas of t, the state before it and parameters, such as ``{"x2": "v_x2", "y2":
-        "-e*v_y2"}``. If more are independent, they are chosen by pivoting of phi_q at the impact
-        and keep their velocities. Those of the other coordinates follow from the constraints.
-        (Corner et al. 2019, section 5.) By default Newton's law with the impulse of the contact.
-        `e` tells when bounces are over.
+        "-e*v_y2"}``. If more coordinates are independent, the others are chosen by pivoting of
+        phi_q at the impact and keep their velocities. Velocities of dependent coordinates follow
+        from the constraints (Corner et al. 2019, section 5). By default Newton's law holds, with
+        the impulse of the contact. `e` tells when bounces are over.
+
+    Raises
+    ------
+    BadModel
+        Later, by the system that takes the contact: the gap depends on a velocity or on no
+        coordinate, slip is not linear in the velocities, a formula has an unknown symbol, or
+        arguments contradict each other.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> floor = ex.Contact("y - R", e=0.8, name="floor", mu=0.3, slip="v_x + R*v_phi")
+    >>> floor.slips
+    ('v_x + R*v_phi',)
     """
 
     gap: Formula

@@ -47,6 +47,13 @@ class DiscSystem(MechanicalSystem):
     ------
     BadModel
         If there is no disc, or an argument of `discs` is inconsistent.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> pair = ex.DiscSystem("pair", 2, radius=0.1, walls=[(0, 1, 0)], e=0.5)  # y >= 0
+    >>> pair.coordinates
+    ('x1', 'y1', 'phi1', 'x2', 'y2', 'phi2')
     """
 
     kind = "system of discs"

@@ -19,7 +19,8 @@ import sympy as sp
 from explorer.arguments import Checked
 from explorer.errors import BadValue, suggest
 from explorer.parameters import InputParam, number
-from explorer.quantities import quantity
+from explorer.quantities import many, quantity
+from explorer.systems.arrays import row_of
 from explorer.systems.inputs import TakesInputs
 from explorer.types import Plain, Reals
 
@@ -44,13 +45,16 @@ class Input(metaclass=Checked):
         Ends of the intervals in s, increasing.
     values : (k,) or (k + 1,) float
         One of each interval if constant, else one at each end.
-    kind : str
-        "constant" or "linear".
+    kind : "constant" or "linear"
 
     Raises
     ------
     BadValue
         A grid that does not increase, numbers that are not finite, or counts that do not agree.
+
+    >>> import explorer as ex
+    >>> ex.Input.constant([0, 1, 2], [3, -1])([0.5, 1.5])
+    array([ 3., -1.])
     """
 
     grid: Sequence[float] | np.ndarray
@@ -60,23 +64,22 @@ class Input(metaclass=Checked):
     def __post_init__(self) -> None:
         if self.kind not in ("constant", "linear"):
             raise BadValue(f"An input is 'constant' or 'linear' between breaks, not {self.kind!r}.")
-        grid, values = (_row(getattr(self, x), f"{x} of an input") for x in ("grid", "values"))
+        grid, values = (row_of(getattr(self, x), f"{x} of an input") for x in ("grid", "values"))
         if len(grid) < 2 or not (np.diff(grid) > 0).all():
-            where = int(np.argmin(np.diff(grid))) if len(grid) > 1 else 0
+            more = ""
+            if len(grid) > 1:
+                k = int(np.argmin(np.diff(grid)))
+                more = f" Entries {k} and {k + 1} are {grid[k]:g} and {grid[k + 1]:g}."
             raise BadValue(
                 "The grid of an input must increase: it has the ends of the intervals, two or more."
-                + (
-                    f" Entries {where} and {where + 1} are {grid[where]:g} and {grid[where + 1]:g}."
-                    if len(grid) > 1
-                    else ""
-                )
+                + more
             )
         wanted = len(grid) - (self.kind == "constant")
         if len(values) != wanted:
             each = "interval" if self.kind == "constant" else "point of its grid"
             raise BadValue(
-                f"An input with {len(grid) - 1} intervals needs {wanted} values, one of each "
-                f"{each}, but {len(values)} are given."
+                f"An input with {many(len(grid) - 1, 'interval')} needs {many(wanted, 'value')}, "
+                f"one for each {each}, not {len(values)}."
             )
         for name, x in (("grid", grid), ("values", values)):
             x.flags.writeable = False
@@ -95,8 +98,9 @@ class Input(metaclass=Checked):
     @classmethod
     def sampled(cls, dt: float, values: Reals) -> Input:
         """Return an input with samples at t = 0, dt, 2 dt, ... in s, linear between them."""
-        step, many = number(dt, "dt of a sampled input", "s", positive=True), _row(values, "values")
-        return cls(step * np.arange(len(many)), many, "linear")
+        step = number(dt, "dt of a sampled input", "s", positive=True)
+        row = row_of(values, "values")
+        return cls(step * np.arange(len(row)), row, "linear")
 
     def __call__(self, t: float | Reals) -> np.ndarray:
         """Return the values at times in s; at a break those behind it."""
@@ -118,22 +122,6 @@ class Input(metaclass=Checked):
 
     def __repr__(self) -> str:
         return f"Input.{self.kind}({len(self.grid) - 1} intervals up to {self.grid[-1]:g} s)"
-
-
-def _row(values: object, what: str) -> np.ndarray:
-    """Return a copy of a sequence of finite numbers."""
-    try:
-        if np.iscomplexobj(values):  # type: ignore[arg-type]
-            raise TypeError
-        row = np.array(values, float)
-    except (TypeError, ValueError):
-        raise BadValue(f"{what} must be a sequence of real numbers.") from None
-    if row.ndim != 1:
-        raise BadValue(f"{what} must be one sequence of numbers, but its shape is {row.shape}.")
-    bad = np.flatnonzero(~np.isfinite(row))
-    if bad.size:
-        raise BadValue(f"Entry {bad[0]} of {what} is {row[bad[0]]}; all must be finite.")
-    return row
 
 
 def slots(name: str, kind: str) -> tuple[str, ...]:
@@ -158,13 +146,10 @@ class Layout:
     t : (k + 1,) ends of the intervals on which no value changes, s
     names : names of the parameters that change, (m,)
     fixed : (k, m) what they are; of those that hold values, nothing yet
-    columns, gather : columns of values, and (k, j) which of all values, one input behind the other,
-        they are
-    which : dict of str to (k,) int
-        The interval of each input's own grid.
+    columns, gather : columns of values; (k, j) which of all values, one input after the other
+    which : dict of str to (k,) int, the interval of each input's own grid
     places : dict of where rho begins, and its names, to places of the names that change
-    fits : dict of steps h to whether they end at all t
-    grids : dict of steps h to where intervals of this length end, cut at t
+    fits, grids : dicts by steps h: whether they end at all t; where they end, cut at t
     """
 
     t: np.ndarray
@@ -275,15 +260,16 @@ def _signals(
     rows = list(u)  # type: ignore[call-overload]
     if len(rows) != len(names):
         raise BadValue(
-            f"u has {len(rows)} rows, but '{system.name}' has {len(names)} inputs "
-            f"({', '.join(names)}). Give one row of values for each input, or a dict by name."
+            f"u has {many(len(rows), 'row')}, but '{system.name}' has "
+            f"{many(len(names), 'input')} ({', '.join(names)}). Give one row of values for each "
+            "input, or a dict by name."
         )
     found: dict[str, Input | float] = {}
     for name, row in zip(names, rows, strict=True):
         if isinstance(row, Input) or np.ndim(row) == 0:
             found[name] = _signal(row, name)
         else:
-            values = _row(row, f"u of {name!r}")
+            values = row_of(row, f"u of {name!r}")
             if not len(values):
                 raise BadValue(f"u of {name!r} is empty.")
             found[name] = Input.constant(np.linspace(0, t_end, len(values) + 1), values)
@@ -300,7 +286,12 @@ def _signal(value: object, name: str) -> Input | float:
             f"u of {name!r} needs times: Input.constant(grid, values), Input.linear(grid, values) "
             "or Input.sampled(dt, values); or give u as an array (inputs, intervals)."
         )
-    return number(value, f"u of {name!r}")
+    try:
+        return number(value, f"u of {name!r}")
+    except BadValue:
+        raise BadValue(
+            f"The input {name!r} must be a number, an array or an explorer.Input, not {value!r}."
+        ) from None
 
 
 def _check_grid(name: str, grid: np.ndarray, t_end: float) -> None:

@@ -19,6 +19,7 @@ import sympy as sp
 from explorer.arguments import entries, items
 from explorer.errors import BadModel, suggest
 from explorer.parameters import Param
+from explorer.quantities import many
 from explorer.systems import display
 from explorer.systems.expressions import text
 from explorer.systems.regions import Region, Subsystem, Switching
@@ -59,8 +60,9 @@ class FilippovSystem(StepSystem):
 
     Examples
     --------
-    >>> relay = FilippovSystem("relay", x="x", c=["x"], S=[[1], [-1]],
-    ...                        modes={"right": ["-1"], "left": ["1"]})
+    >>> import explorer as ex
+    >>> relay = ex.FilippovSystem("relay", x="x", c=["x"], S=[[1], [-1]],
+    ...                           modes={"right": ["-1"], "left": ["1"]})
     >>> relay.f
     (1 - 2*alpha_1,)
     """
@@ -140,7 +142,9 @@ class FilippovSystem(StepSystem):
         rows = [] if S is None else list(S)
         if len(rows) != len(modes):
             raise BadModel(
-                f"{here}: {len(modes)} modes need as many rows of S, but {len(rows)} are given."
+                f"{here}: S has {many(len(rows), 'row')}, but there "
+                f"{'is' if len(modes) == 1 else 'are'} {many(len(modes), 'mode')}. "
+                "Each mode needs one row."
             )
         try:
             alphas = [self.switch(function, name=label) for label, function in named]
@@ -283,8 +287,8 @@ def _region(
         signs = list(row) if isinstance(row, Iterable) else [row]
         if len(signs) != len(names) or any(s not in (-1, 0, 1) for s in signs):
             raise BadModel(
-                f"{what}: its row of S is {row!r}, but {len(names)} sign"
-                f"{'s' * (len(names) != 1)} of -1, 0, 1 are needed, one for each function."
+                f"{what}: its row of S must hold one entry (-1, 0 or 1) for each function "
+                f"({', '.join(names)}), not {row!r}."
             )
         signs = [int(s) for s in signs]
         if not any(signs):

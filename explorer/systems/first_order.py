@@ -74,7 +74,8 @@ class FirstOrderSystem(StateSpaceSystem):
 
     Examples
     --------
-    >>> circuit = FirstOrderSystem("RLCD", x="v i", params={"R": 1e3, "L": 1e-2, "C": 1e-6},
+    >>> import explorer as ex
+    >>> circuit = ex.FirstOrderSystem("RLCD", x="v i", params={"R": 1e3, "L": 1e-2, "C": 1e-6},
     ...     laws={"i_D": "complementarity"}, f=["-i/C", "v/L"], r={"v": "-i_D/C"}, y=["R*i_D - v"])
     >>> circuit.r
     (-i_D/C, 0)

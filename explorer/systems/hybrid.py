@@ -14,7 +14,7 @@ from typing import Self, TypeAlias
 
 import sympy as sp
 
-from explorer.arguments import entries, items, mapping
+from explorer.arguments import checked, entries, items, mapping
 from explorer.errors import BadModel, suggest
 from explorer.parameters import Param
 from explorer.systems import display
@@ -75,7 +75,8 @@ class HybridSystem(StateSpaceSystem):
 
     Examples
     --------
-    >>> room = HybridSystem("room", x="T", modes={"on": ["30 - T"], "off": ["15 - T"]}, guards=[
+    >>> import explorer as ex
+    >>> room = ex.HybridSystem("room", x="T", modes={"on": ["30 - T"], "off": ["15 - T"]}, guards=[
     ...     dict(mode="on", r="T - 21", direction=+1, to="off", name="too hot"),
     ...     dict(mode="off", r="T - 19", to="on", name="too cold")], start=dict(x=[19]))
     >>> room.guard_names
@@ -257,6 +258,7 @@ class HybridSystem(StateSpaceSystem):
         several = mode if isinstance(mode, (list, tuple)) else [mode]
         return [self._mode(m, f"guard {label!r}") for m in several]
 
+    @checked
     def start(
         self,
         x: FormulaVector | None = None,

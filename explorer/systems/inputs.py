@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import sympy as sp
 
-from explorer.errors import BadModel, BadValue
+from explorer.arguments import checked, items
+from explorer.errors import BadModel, BadValue, lacking
 from explorer.parameters import InputParam, Param, number
 from explorer.quantities import quantity
 
@@ -26,6 +27,10 @@ class TakesInputs:
 
         def params(self, **declared: Param | float) -> tuple[sp.Symbol, ...]: ...
 
+    else:  # a type checker would take any attribute then
+        __getattr__ = lacking
+
+    @checked
     def inputs(
         self,
         names: str | Sequence[str],
@@ -92,7 +97,7 @@ def _declared(
     BadModel, BadValue
         See `System.inputs`.
     """
-    chosen = names.split() if isinstance(names, str) else list(names)
+    chosen = names.split() if isinstance(names, str) else items(names, f"names of '{owner}'")
     if not chosen:
         raise BadModel(f"inputs of '{owner}' needs names, such as inputs('u1 u2').")
     columns = [

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import sympy as sp
 
-from explorer.arguments import a, items
+from explorer.arguments import a, checked, items
 from explorer.errors import BadModel, suggest
 from explorer.parameters import number
 from explorer.systems.arrays import by_name, matrix, real, vector
@@ -21,7 +21,8 @@ from explorer.systems.contacts import Contact, law
 from explorer.systems.contacts import checked as checked_contact
 from explorer.systems.expressions import check_name, expression, text
 from explorer.systems.kinks import slope
-from explorer.systems.record import Record, checked
+from explorer.systems.record import Record
+from explorer.systems.record import checked as checked_record
 from explorer.types import Formula, FormulaMatrix, FormulaVector, Plain, Value
 
 __all__ = ["LagrangianSystem"]
@@ -58,8 +59,11 @@ class LagrangianSystem(System):
     ) -> None:
         super().__init__(name, text)
         n = len(coordinates)
-        if not n or len(set(coordinates)) != n:
-            raise BadModel(f"'{name}' needs at least one coordinate, each with its own name.")
+        if not n:
+            raise BadModel(f"'{name}' needs at least one coordinate.")
+        if len(set(coordinates)) != n:
+            twice = next(c for c in coordinates if [*coordinates].count(c) > 1)
+            raise BadModel(f"Two coordinates of '{name}' are called {twice!r}.")
         for coordinate in coordinates:
             check_name(coordinate, "a coordinate")
         self.coordinates = tuple(coordinates)
@@ -224,7 +228,7 @@ class LagrangianSystem(System):
             If dt is not positive.
         """
         a(record, Record, f"a record of '{self.name}'", "Record(dt, values, along)")
-        self.records = (*self.records, checked(record, self))
+        self.records = (*self.records, checked_record(record, self))
         self.touch()
 
     def ground_motion(
@@ -276,6 +280,7 @@ class LagrangianSystem(System):
         """Return M a."""
         raise BadModel(f"{type(self).__name__} has no mass matrix.")
 
+    @checked
     def start(
         self,
         q: FormulaVector | None = None,

@@ -84,6 +84,14 @@ class LinearMechanicalSystem(LagrangianSystem):
     ------
     BadModel
         If a shape does not fit, an entry is not finite, or M is not symmetric.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> masses = ex.LinearMechanicalSystem("two masses", [[1, 0], [0, 1]], [[2, -1], [-1, 2]],
+    ...                                    start=dict(q=[1, 0]))
+    >>> ex.study.modes(masses)
+    Modes('two masses', omega = (1, 1.73205) rad/s)
     """
 
     kind = "linear mechanical system"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from explorer.arguments import entries, items, mapping
+from explorer.arguments import checked, entries, items, mapping
 from explorer.errors import BadModel, BadValue, suggest
 from explorer.parameters import Param, number
 from explorer.systems import display
@@ -81,7 +81,8 @@ class MapSystem(StateSpaceSystem):
 
     Examples
     --------
-    >>> tent = MapSystem("tent", x="x", params={"mu": 1.5})
+    >>> import explorer as ex
+    >>> tent = ex.MapSystem("tent", x="x", params={"mu": 1.5})
     >>> tent.branch("left", ["mu*x"], when="1/2 - x")
     >>> tent.branch("right", ["mu*(1 - x)"])
     >>> tent.f
@@ -266,8 +267,9 @@ class MapSystem(StateSpaceSystem):
 
         Examples
         --------
-        >>> tent = MapSystem("tent", x="x", params={"mu": 1.5}, f=["mu*x*(1 - x)"])
-        >>> tent.jacobian()
+        >>> import explorer as ex
+        >>> logistic = ex.MapSystem("logistic", x="x", params={"mu": 1.5}, f=["mu*x*(1 - x)"])
+        >>> logistic.jacobian()
         Matrix([[-mu*x + mu*(1 - x)]])
         """
         if name is None and len(self.branches) == 1:
@@ -301,6 +303,7 @@ class MapSystem(StateSpaceSystem):
             "iterates. Use a parameter, or a state that counts them."
         )
 
+    @checked
     def start(  # type: ignore[override]
         self, x: FormulaVector | None = None, *, t_end: float | None = None
     ) -> None:

@@ -64,8 +64,9 @@ class MechanicalSystem(LagrangianSystem):
 
     Examples
     --------
-    >>> ball = MechanicalSystem("ball", q="y", params=dict(g=9.81), mass=1, force="-g",
-    ...                         contacts=[Contact("y", e=0.8)], start=dict(q=1.0))
+    >>> import explorer as ex
+    >>> ball = ex.MechanicalSystem("ball", q="y", params=dict(g=9.81), mass=1, force="-g",
+    ...                            contacts=[ex.Contact("y", e=0.8)], start=dict(q=1.0))
     >>> ball.contacts[0].name
     'contact 1'
     """
@@ -278,6 +279,8 @@ class MechanicalSystem(LagrangianSystem):
         BadModel
             If the equations are not formed, are constrained, or use other speeds.
         """
+        if not hasattr(type(method), "forcing"):  # the property itself may fail
+            raise BadModel(f"{method!r} is not a LagrangesMethod or KanesMethod.")
         try:
             M, F, q = method.mass_matrix, method.forcing, list(method.q)
         except (AttributeError, ValueError):

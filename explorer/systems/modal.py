@@ -17,7 +17,7 @@ from scipy.sparse import csr_array, diags_array
 from explorer.arguments import several
 from explorer.errors import BadValue
 from explorer.parameters import number
-from explorer.quantities import quantity
+from explorer.quantities import many, quantity
 from explorer.systems.massless import condensed, full, has_mass, pivots, state_matrix, without_mass
 from explorer.types import Matrix, MatrixLike, is_sparse
 
@@ -122,18 +122,19 @@ def rayleigh(
     ratios : float or two floats
         Damping ratios xi, such as 0.05.
     frequencies : two floats
-        Circular frequencies omega in rad/s, where the ratios hold; between them the ratio is less,
-        outside more.
+        Circular frequencies omega in rad/s at which the ratios hold. If both ratios are equal, the
+        ratio is smaller between the two frequencies and larger outside of them.
 
     Raises
     ------
     BadValue
-        Frequencies that are equal or not positive; ratios that need a negative coefficient, which
-        would feed the motion.
+        The frequencies are equal or not positive, or the ratios need a negative coefficient, which
+        would make modes grow.
 
     Examples
     --------
-    >>> a0, a1, C = rayleigh([[1.0]], [[4.0]], 0.05, (1, 3))
+    >>> import explorer as ex
+    >>> a0, a1, C = ex.rayleigh([[1.0]], [[4.0]], 0.05, (1, 3))
     >>> round(a0, 4), round(a1, 4)
     (0.075, 0.025)
     """
@@ -157,15 +158,27 @@ def rayleigh(
 
 def _alike(M: MatrixLike, K: MatrixLike) -> tuple[Matrix, Matrix]:
     """Return both as arrays, or both as csr_array if one is sparse."""
-    if hasattr(M, "tocsr") or hasattr(K, "tocsr"):
-        return csr_array(M, dtype=float), csr_array(K, dtype=float)
-    return np.array(M, float, ndmin=2), np.array(K, float, ndmin=2)
+    sparse = hasattr(M, "tocsr") or hasattr(K, "tocsr")
+    found = []
+    for name, X in (("M", M), ("K", K)):
+        try:
+            found.append(csr_array(X, dtype=float) if sparse else np.array(X, float, ndmin=2))
+        except (TypeError, ValueError):
+            raise BadValue(f"{name} must be a matrix of numbers, not {X!r}.") from None
+    M, K = found
+    if M.ndim != 2 or M.shape[0] != M.shape[1] or M.shape != K.shape:
+        sizes = (" x ".join(map(str, X.shape)) for X in found)
+        raise BadValue("M and K must be square and of one size, but are {} and {}.".format(*sizes))
+    return M, K
 
 
 def _pair(values: float | Sequence[float], what: str) -> np.ndarray:
     items = several(values, 2)
     if len(items) != 2:
-        raise BadValue(f"Rayleigh damping is fitted to two points, but {len(items)} are given.")
+        raise BadValue(
+            f"Rayleigh damping needs two {what[:-1] + 'ies' if what[-1] == 'y' else what + 's'}, "
+            f"but {len(items)} {'is' if len(items) == 1 else 'are'} given."
+        )
     return np.array([number(x, f"A {what}") for x in items])
 
 
@@ -187,7 +200,8 @@ def modal_damping(M: MatrixLike, K: MatrixLike, ratios: float | Sequence[float])
 
     Examples
     --------
-    >>> modal_damping([[2.0]], [[8.0]], 0.1)
+    >>> import explorer as ex
+    >>> ex.modal_damping([[2.0]], [[8.0]], 0.1)
     array([[0.8]])
     """
     M, K = _alike(M, K)
@@ -199,7 +213,7 @@ def modal_damping(M: MatrixLike, K: MatrixLike, ratios: float | Sequence[float])
         )
     items = several(ratios, n)
     if len(items) > n:
-        raise BadValue(f"{len(items)} damping ratios are given for {n} modes.")
+        raise BadValue(f"{len(items)} damping ratios are given for {many(n, 'mode')}.")
     xi = np.array([number(x, f"ratios[{k}]") for k, x in enumerate(items)])
     if xi.min(initial=0) < 0:
         raise BadValue(

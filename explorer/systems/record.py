@@ -33,6 +33,12 @@ class Record(metaclass=Checked):
         Direction, for each coordinate; may depend on parameters, not on the state.
     name : str
         "record 1", ... if empty.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> ex.Record(0.01, [0.0, 1.0, 0.5], along=["m"], name="quake")
+    Record('quake', 3 samples every 0.01 s)
     """
 
     dt: float

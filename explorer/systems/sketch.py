@@ -57,20 +57,65 @@ class Shape:
 
 
 def line(*points: Point, role: str = "link", closed: bool = False, label: str = "") -> Shape:
-    """Return a polyline through `points`; closed polygons are filled."""
+    """Return a polyline; closed polygons are filled.
+
+    Parameters
+    ----------
+    *points : (x, y)
+        Numbers in m, or formulas of t, coordinates and parameters.
+    role : str
+        What it is, such as "link", "body" or "fixed": decides the colour and the stroke.
+    closed : bool
+        Whether the last point is joined with the first one.
+    label : str
+        A name for it.
+
+    Raises
+    ------
+    BadModel
+        Later, by `System.sketch`: a formula has an unknown symbol.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> ex.line((0, 0), ("sin(phi)", "-cos(phi)")).role
+    'link'
+    """
     role = "body" if closed and role == "link" else role
     return Shape(points, "line", role, closed, label=label)
 
 
 def circle(x: Value, y: Value, radius: Value, role: str = "body", label: str = "") -> Shape:
-    """Return a circle around (x, y)."""
+    """Return a circle around (x, y).
+
+    Parameters
+    ----------
+    x, y, radius : number or formula
+        Centre and radius in m: formulas of t, coordinates and parameters.
+    role : str
+        What it is: a "body", or "fixed" for a solid that does not move.
+    label : str
+        A name for it.
+
+    Raises
+    ------
+    BadModel
+        Later, by `System.sketch`: a formula has an unknown symbol.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> ex.circle(0, "y + 0.1", 0.1).radius
+    0.1
+    """
     return Shape(((x, y),), "circle", role, True, radius, label)
 
 
 def spring(start: Point, end: Point, force: Formula | None = None, unit: str = "N") -> Shape:
     """Return a zigzag from `start` to `end`; it is coloured by its `force`, tension positive.
 
-    >>> spring((0, 0), ("x", 0), force="k*(x - l)").unit
+    >>> import explorer as ex
+    >>> ex.spring((0, 0), ("x", 0), force="k*(x - l)").unit
     'N'
     """
     return Shape((start, end), "line", "spring", value=force, unit=unit)
@@ -82,7 +127,24 @@ def arrow(start: Point, end: Point) -> Shape:
 
 
 def ground(start: Point, end: Point) -> Shape:
-    """Return a hatched line; the solid is on its right-hand side, walking from start to end."""
+    """Return a hatched line; the solid is on its right-hand side, walking from start to end.
+
+    Parameters
+    ----------
+    start, end : (x, y)
+        Numbers in m, or formulas of t, coordinates and parameters.
+
+    Raises
+    ------
+    BadModel
+        Later, by `System.sketch`: a formula has an unknown symbol.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> ex.ground((-0.5, 0), (0.5, 0)).role
+    'ground'
+    """
     return Shape((start, end), "line", "ground")
 
 

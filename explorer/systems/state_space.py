@@ -7,7 +7,7 @@ from typing import Self
 
 import sympy as sp
 
-from explorer.arguments import items
+from explorer.arguments import checked, items
 from explorer.errors import BadModel
 from explorer.parameters import number, param_of
 from explorer.systems.arrays import by_name, vector
@@ -58,6 +58,7 @@ class StateSpaceSystem(System):
     def _state_names(self) -> tuple[str, ...]:
         return self.coordinates
 
+    @checked
     def start(
         self,
         x: FormulaVector | None = None,

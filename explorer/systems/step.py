@@ -60,7 +60,8 @@ class StepSystem(StateSpaceSystem):
 
     Examples
     --------
-    >>> block = StepSystem("block", x="q v", params={"mu": 0.3}, f=["v", "-q - mu*sign(v)"])
+    >>> import explorer as ex
+    >>> block = ex.StepSystem("block", x="q v", params={"mu": 0.3}, f=["v", "-q - mu*sign(v)"])
     >>> block.f
     (v, -mu*(2*alpha_1 - 1) - q)
     """

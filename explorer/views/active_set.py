@@ -144,8 +144,8 @@ def lengths_plot(solution: Solution, ghosts: Ghosts = None) -> Plot:
 def active_set(solution: Solution) -> Picture:
     """Draw the side of each switching function, switches and elements, and below their lengths.
 
-    Of a mechanical system: which contacts are open, closed, stick, or slide this way or that; of
-    one with laws that time stepping has run: the places of all laws.
+    For a mechanical system: which contacts are open, closed, stick, or slide this way or that. For
+    a system with laws that time stepping has run: the places of all laws.
 
     Raises
     ------

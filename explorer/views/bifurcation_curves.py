@@ -31,7 +31,7 @@ _DASHES = {"fold": "solid", "flip": "dash"}
 def bifurcation_curves(*curves: BifurcationCurve) -> Picture:
     """Draw curves of bifurcations over two parameters: folds solid, flips dashed, others dotted.
 
-    A ring marks where on each curve the branch lies from which it was followed.
+    On each curve a ring marks the branch from which it was followed.
 
     Parameters
     ----------

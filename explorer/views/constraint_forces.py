@@ -46,7 +46,7 @@ def constraint_forces(solution: Solution | Sensitivity, wrt: str | int | None = 
     ----------
     solution : Solution or Sensitivity
     wrt : str, optional
-        Of a sensitivity: the parameter, by default the first one.
+        For a sensitivity: the parameter, by default the first one.
 
     Raises
     ------

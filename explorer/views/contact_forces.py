@@ -86,7 +86,7 @@ def contact_forces(solution: Solution) -> Picture:
     Parameters
     ----------
     solution : Solution
-        Of time stepping, forces are means of steps.
+        In a run by time stepping, forces are means over the steps.
 
     Raises
     ------

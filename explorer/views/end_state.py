@@ -36,7 +36,7 @@ def end_state(found: EndState) -> Picture:
     Raises
     ------
     BadValue
-        Anything else.
+        The argument is no such result.
     """
     system = found.system
     param = system.parameters.get(found.by)

@@ -58,7 +58,7 @@ def energy(solution: Solution) -> Picture:
     Raises
     ------
     NotApplicable
-        A hybrid system declares none.
+        A hybrid system declares no energy.
     """
     solution = fine(solution)
     return compose([[energy_plot(solution, rows(solution))]], [1])

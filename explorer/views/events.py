@@ -8,6 +8,7 @@ from typing import Generic, NamedTuple, TypedDict, TypeVar
 
 import numpy as np
 
+from explorer.arguments import a as needs
 from explorer.arguments import checked
 from explorer.quantities import column, number, unit
 from explorer.results.event import Event, LocatedEvent, Switch
@@ -192,6 +193,7 @@ def event_table(
         Times are in `system.time_unit`; "time" says how they are shown: by what they are
         multiplied for the unit in the head, and with how many decimals.
     """
+    needs(solution, Solution, "a run", "views.event_table(ex.simulate(system))")
     every = list(solution.events)
     system = solution.system
     time = shown_time(float(solution.t[-1]), system.time_unit)

@@ -35,11 +35,11 @@ _MOST_INPUTS = 3
 def explore(solution: Solution, pinned: Pinned = None, *, look: Look = STATIC) -> Picture:
     """Draw positions, velocities, impulses (friction, if there is any), phase portrait, energy.
 
-    Of a system x' = ...: its states, its modes and the phase portrait; of one with laws also the
-    first law with its operating point; of one with step functions its multipliers, active sets and
-    elements, and the phase plane with its regions. Inputs stand below the others.
+    For a system x' = ...: its states, its modes and the phase portrait. With laws also the first
+    law and its operating point. With step functions its multipliers, active sets and elements, and
+    the phase plane with its regions. Inputs stand below the others.
 
-    Of a map its iterates as dots, over their number and in the plane; of one state its cobweb.
+    For a map: its iterates as dots, over their number and in the plane; with one state its cobweb.
 
     Parameters
     ----------

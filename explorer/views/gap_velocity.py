@@ -29,7 +29,7 @@ _LEAST = 1e-4  # of the strongest impact: weaker ones lie in one point, some of 
 def gap_velocity(solution: Solution) -> Picture:
     """Draw the velocity of each gap against the gap, with the jumps at the impacts.
 
-    Of many contacts six are drawn, those with the most impacts.
+    If there are many contacts, the six with the most impacts are drawn.
     """
     hits = _hits(solution)
     run = fine(solution)

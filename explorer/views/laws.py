@@ -128,7 +128,7 @@ def quantity_plots(solution: Solution, points: Rows) -> list[Plot]:
 def laws(solution: Solution) -> Picture:
     """Draw the graphs of at most six laws with the points of the run.
 
-    Of a mechanical system: those of its contacts and of their friction along a line.
+    For a mechanical system: the laws of its contacts and of their friction along a line.
 
     Raises
     ------

@@ -249,7 +249,7 @@ def _head(start: np.ndarray, end: np.ndarray) -> np.ndarray:
 
 @view
 def mechanism(solution: Solution, t: float = 0.0) -> Picture:
-    """Draw the mechanism at time `t` (an empty picture if the system has no sketch)."""
+    """Draw the mechanism at time `t` in s (an empty picture if the system has no sketch)."""
     film = frames(solution)
     traces: list[Trace] = []
     if film is not None:

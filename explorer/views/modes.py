@@ -119,12 +119,12 @@ def _events(solution: Solution, name: str) -> tuple[np.ndarray, np.ndarray]:
 def modes(solution: Solution | Modes) -> Picture:
     """Draw the modes of a hybrid system, the active sets of step functions or of laws.
 
-    Of what `study.modes` returns: the shapes of the lowest natural modes over the coordinates.
+    For what `study.modes` returns: the shapes of the lowest natural modes over the coordinates.
 
     Raises
     ------
     NotApplicable
-        Any other system has none.
+        The system has no modes, active sets or laws.
     """
     if isinstance(solution, Modes):
         return compose([[shapes_plot(solution)]], [1])

@@ -42,7 +42,7 @@ def period_elongation(
     Raises
     ------
     ExplorerError
-        Nothing to draw, another scheme, a number that cannot be.
+        There is nothing to draw, a scheme is not of the family, or a number is inadmissible.
     """
     to = number(to, "to, the largest step omega h,", "rad", positive=True)
     if not schemes:

@@ -77,7 +77,7 @@ def phase_plot(solution: Solution, points: Rows, ghosts: Ghosts = None) -> Plot:
 
 @view
 def phase(solution: Solution) -> Picture:
-    """Draw the phase portrait; of a map dots, of one state each iterate over the one before."""
+    """Draw the phase portrait; for a map dots, for one state each iterate over the one before."""
     if solution.system.discrete:
         draw = return_plot if solution.q.shape[1] == 1 else states_plot
         return compose([[draw(solution)]], [1])

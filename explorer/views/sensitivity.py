@@ -141,7 +141,19 @@ def twins(
 ) -> Picture:
     """Draw the twin perturbed runs around one event, and their difference beside the derivative.
 
-    Figs. 1 and 2 of Corner et al. 2019; `at` None draws the whole run.
+    Figs. 1 and 2 of Corner et al. 2019.
+
+    Parameters
+    ----------
+    sens : Sensitivity
+    wrt : str or int, optional
+        The parameter, by name or number; by default the first one of `sens`.
+    delta : float
+        Distance of the twins in this parameter, in its unit, > 0.
+    at : int, optional
+        Number of the event, from 0. None draws the whole run.
+    coordinate : str or int, optional
+        By default the first one.
 
     Raises
     ------

@@ -71,7 +71,7 @@ def stability(
     Raises
     ------
     ExplorerError
-        Nothing to draw; a step that cannot be.
+        There is nothing to draw, or the step is inadmissible.
     """
     if not found:
         raise BadValue(

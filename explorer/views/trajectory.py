@@ -235,7 +235,7 @@ def velocities(solution: Solution) -> Picture:
 def trajectory(solution: Solution) -> Picture:
     """Draw positions above velocities, or the states of a hybrid system above its modes.
 
-    Of what a `Recorder` has thinned out the rows are marked, and no line is drawn between them.
+    If a `Recorder` has thinned out the run, its rows are marked, and no line is drawn between them.
     """
     if solution.recorded is not None:
         return recorded(solution, "qv")

@@ -30,8 +30,8 @@ _DECADES = 2  # by which the axis grows at a time
 def two_starts(found: TwoStarts, *, look: Look = STATIC) -> Picture:
     """Draw two runs that begin beside each other, and how far they are apart.
 
-    The distance stands on a logarithmic axis, where what grows exponentially is straight. It is
-    interrupted at the jumps of either run; dashed is what the derivative predicts.
+    The distance has a logarithmic axis, on which exponential growth is a straight line. Its curve
+    is interrupted at the jumps of either run. The dashed line is what the derivative predicts.
 
     Parameters
     ----------

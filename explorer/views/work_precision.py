@@ -50,7 +50,7 @@ def work_precision(
     Raises
     ------
     BadValue
-        Anything else.
+        The argument is no such result.
     """
     if over not in _OVER:
         raise BadValue(f"over = {over!r} is not one of {', '.join(map(repr, _OVER))}.")

@@ -223,7 +223,7 @@ def test_what_was_checked_stands_beside_the_status(stage, dark):
     typed(stage, "knob.h", "0.1")
     assert level(stage) == "warn"
     assert said(stage).startswith("'floor' is penetrated by")
-    assert checks.inner_text() == "1 of 6 checks does not hold"
+    assert checks.inner_text() == "1 of 6 checks fails"
     title = checks.get_attribute("title")
     assert len(title.split("\n")) == 6
     assert "penetration" in title

@@ -128,23 +128,30 @@ def evaluate(
 
 
 @kernel()
-def forces(problem: Problem, times: Vector, x: Matrix, states: Table, lam: Matrix) -> None:
-    """Write the forces (n_t, rows) of what is held at each row, NaN where they are not unique."""
+def forces(
+    problem: Problem, times: Vector, x: Matrix, states: Table, lam: Matrix, a: Matrix
+) -> None:
+    """Write the forces (n_t, rows) of what is held at each row, and its accelerations (n_t, n).
+
+    NaN where they are not unique.
+    """
     problem = refer(problem)
     nx, n, nc, nt = problem.sizes.n_x, problem.sizes.n, problem.sizes.n_c, problem.sizes.n_t
     count, inp, out = problem.sizes.rows, problem.inp, problem.out
     rows, partner = problem.rows, problem.partner
-    first, mu = problem.sizes.lam, count * (n + 3)
+    first, mu, rates = problem.sizes.lam, count * (n + 3), problem.sizes.rates + n
     for k in range(times.size):
         restore(problem, states, k)
         for c in range(count):
             lam[k, c] = 0.0
-        if problem.state[0].held == 0:
-            continue
         inp[0] = times[k]
         for i in range(nx):
             inp[1 + i] = x[k, i]
         status = accelerate(problem)
+        for i in range(n):
+            a[k, i] = inp[rates + i] if status == SUCCESS else np.nan
+        if problem.state[0].held == 0:
+            continue
         for c in range(count):
             if rows[c].closed == 1:
                 lam[k, c] = inp[first + c] if status == SUCCESS else np.nan

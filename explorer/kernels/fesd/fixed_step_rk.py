@@ -1,9 +1,18 @@
 """Runge-Kutta time stepping of the dynamic complementarity system: fixed steps, switches anywhere.
 
-Nurkanovic et al. 2023, eq. (15): the stages of each step by Newton's method, whose linear
-complementarity problems (`explorer.kernels.fesd.stage_complementarity`) are solved with the active
-set of the iterate before, or else by Lemke's method: covering the first inequalities alone it
-always ends in a solution, for the variables stay in a simplex.
+Nurkanovic et al. 2023 (doi:10.48550/arXiv.2303.18066), eq. (15), for each step of length h::
+
+    x+ = x + h sum_i b_i K_i
+    K_i = f(t + c_i h, X_i, theta_i),   X_i = x + h sum_j a_ij K_j
+    0 <= theta_i perp g(X_i) - mu_i e >= 0,   e' theta_i = 1
+
+Newton's method solves for the stages of a step; its linear complementarity problems
+(`explorer.kernels.fesd.stage_complementarity`) are solved with the active set of the iterate
+before, or else by Lemke's method: covering the first inequalities alone it always ends in a
+solution, for the variables stay in a simplex.
+
+The loop over steps is not that of `explorer.kernels.time_stepping.march`: it records the stages of
+each step, as FESD does, and takes a step from several starts of Newton's method.
 """
 
 from typing import Annotated

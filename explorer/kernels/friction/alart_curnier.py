@@ -14,22 +14,7 @@ in circles, and redundant contacts make its matrix singular. There are two ways 
 
 import numpy as np
 
-from explorer.kernels.friction.cone_blocks import (
-    AT,
-    DOLD,
-    DP,
-    DY,
-    HIGH,
-    LOW,
-    OLD,
-    ORIGIN,
-    PIVOTS,
-    RIGHT,
-    SIZE,
-    P,
-    Y,
-    residual,
-)
+from explorer.kernels.friction.cone_blocks import residual
 from explorer.kernels.friction.structures import Cones
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
 from explorer.kernels.references import kernel
@@ -42,20 +27,20 @@ SOFTEST, HARDEST = 30.0, 1e-11  # proximal terms beside D
 WEDGED = 1e-5  # softness: a contact that gives way no less than before, hardened to this, wedges
 
 
-@kernel(inner=True)
+@kernel(inner=True, wide=True)
 def newton(cones: Cones, soft: float) -> bool:
     """P += one step of Newton's method.
 
-    A little is added to the diagonal, for contacts that are redundant. vec[DP] = D P, with what is
+    A little is added to the diagonal, for contacts that are redundant. vec.DP = D P, with what is
     soft, is read; False if the matrix is singular.
     """
-    B, graph, m, mu, vec, A = cones.B, cones.graph, cones.m, cones.mu, cones.vec, cones.A
-    x, b, d, y, hard = vec[P], vec[RIGHT], vec[DP], vec[Y], 1.0 - soft
+    B, rows, m, mu, vec, A = cones.B, cones.rows, cones.m, cones.mu, cones.vec, cones.A
+    x, b, d, y, hard = vec.P, vec.q, vec.DP, vec.Y, 1.0 - soft
     n, band = 3 * m, 2
     for k in range(m):
-        band = max(band, 3 * max(k - graph[LOW, k], graph[HIGH, k] - 1 - k) + 2)
+        band = max(band, 3 * max(k - rows[k].first, rows[k].end - 1 - k) + 2)
     for k in range(m):
-        i, size = 3 * k, vec[SIZE, k]
+        i, size = 3 * k, vec.size[k]
         for r in range(i, i + 3):
             for c in range(max(0, i - band - 2), min(n, i + 3 * band + 4)):
                 A[r, c] = 0.0
@@ -74,8 +59,8 @@ def newton(cones: Cones, soft: float) -> bool:
             y[i + 1], y[i + 2] = -size * x[i + 1], -size * x[i + 2]
         y[i] = -w_n if closed else -size * x[i]
         T_11, T_12, T_22 = turn * (1.0 - n_1 * n_1), -turn * n_1 * n_2, turn * (1.0 - n_2 * n_2)
-        for j in range(graph[LOW, k] if closed else k, graph[HIGH, k] if closed else k):
-            at = 9 * (graph[AT, k] + j - graph[LOW, k])
+        for j in range(rows[k].first if closed else k, rows[k].end if closed else k):
+            at = 9 * (rows[k].before + j - rows[k].first)
             for c in range(3):
                 A[i, 3 * j + c] = B[at + c]
                 A[i + 1, 3 * j + c] = T_11 * B[at + 3 + c] + T_12 * B[at + 6 + c]
@@ -90,9 +75,9 @@ def newton(cones: Cones, soft: float) -> bool:
             A[i + 2, i + 2] += size * (1.0 + 1e-9 - hard * T_22)
         else:
             A[i, i] = A[i + 1, i + 1] = A[i + 2, i + 2] = size
-    if lu_factor(A, n, band, band, graph[PIVOTS]) != 0:
+    if lu_factor(A, n, band, band, cones.pivots) != 0:
         return False
-    lu_solve(A, n, band, band, graph[PIVOTS], y)
+    lu_solve(A, n, band, band, cones.pivots, y)
     for i in range(n):
         x[i] += y[i]
     return True
@@ -106,7 +91,7 @@ def polish(cones: Cones, soft: float, off: float, target: float, patience: int) 
     open: it ends after more than `patience` in a row that did not halve the least one.
     """
     m, vec = cones.m, cones.vec
-    x, best = vec[P], vec[OLD]
+    x, best = vec.P, vec.P_old
     waited = 0
     for i in range(3 * m):
         best[i] = x[i]
@@ -135,7 +120,7 @@ def approach(cones: Cones, off: float, target: float) -> float:
     and near one it vanishes.
     """
     m, vec = cones.m, cones.vec
-    x, b, before, best, origin = vec[P], vec[RIGHT], vec[DOLD], vec[DY], vec[ORIGIN]
+    x, b, before, best, origin = vec.P, vec.q, vec.DP_old, vec.DY, vec.q_kept
     least, soft = off, 1e-4
     for i in range(3 * m):
         before[i] = best[i] = x[i]
@@ -144,7 +129,7 @@ def approach(cones: Cones, off: float, target: float) -> float:
         if not least > target:
             break
         for i in range(3 * m):
-            b[i] = origin[i] - soft * vec[SIZE, i // 3] * before[i]
+            b[i] = origin[i] - soft * vec.size[i // 3] * before[i]
         inner = max(0.1 * off, 0.3 * target)
         now = residual(cones, soft)
         now = polish(cones, soft, now, inner, 8)
@@ -178,7 +163,7 @@ def harden(cones: Cones, off: float, target: float) -> float:
     wedge, and rigid ones have no solution.
     """
     m, vec = cones.m, cones.vec
-    x, before, solved = vec[P], vec[DOLD], vec[DY]
+    x, before, solved = vec.P, vec.DP_old, vec.DY
     for i in range(3 * m):
         before[i], solved[i], x[i] = x[i], 0.0, 0.0
     known, ratio, now, gives, wedged = 1.0, 0.1, np.inf, 0.0, False
@@ -192,7 +177,7 @@ def harden(cones: Cones, off: float, target: float) -> float:
             before_it, gives = gives, 0.0
             for i in range(3 * m):
                 solved[i] = x[i]
-                gives = max(gives, soft * vec[SIZE, i // 3] * abs(x[i]))
+                gives = max(gives, soft * vec.size[i // 3] * abs(x[i]))
             wedged = soft <= WEDGED and gives > before_it * (soft / known) ** 0.1
             known, ratio = soft, max(0.1, ratio * ratio)
         else:

@@ -26,23 +26,7 @@ import numpy as np
 
 from explorer.codes import LCP_ITERATIONS, LCP_RAY, SUCCESS
 from explorer.kernels.friction.alart_curnier import approach, harden, polish
-from explorer.kernels.friction.cone_blocks import (
-    AT,
-    DOLD,
-    DP,
-    DY,
-    LISTED,
-    LOW,
-    OLD,
-    RIGHT,
-    SIZE,
-    WIDTH,
-    P,
-    Y,
-    gather,
-    moved,
-    residual,
-)
+from explorer.kernels.friction.cone_blocks import gather, moved, residual
 from explorer.kernels.friction.single_contact import (
     MARGIN,
     NONE,
@@ -53,7 +37,7 @@ from explorer.kernels.friction.single_contact import (
     on_line,
 )
 from explorer.kernels.friction.structures import Cones, ConeWorkspace, Contacts
-from explorer.kernels.references import kernel, refer
+from explorer.kernels.references import kernel, refer, value_of
 
 __all__ = ["GAUSS_SEIDEL", "in_space"]
 
@@ -67,19 +51,19 @@ VANISHES = 1e-100  # beside the largest: squares of what is smaller are no numbe
 @kernel(inner=True)
 def sweep(cones: Cones) -> bool:
     """Solve contact by contact, the others held, once; False if one has no solution."""
-    B, graph, m, mu, vec = cones.B, cones.graph, cones.m, cones.mu, cones.vec
-    x, b = vec[P], vec[RIGHT]
+    B, rows, m, mu, vec = cones.B, cones.rows, cones.m, cones.mu, cones.vec
+    x, b = vec.P, vec.q
     for k in range(m):
-        i, at = 3 * k, 9 * (graph[AT, k] + k - graph[LOW, k])
+        i, at = 3 * k, 9 * (rows[k].before + k - rows[k].first)
         x_n, x_1, x_2 = x[i], x[i + 1], x[i + 2]
-        q_n, q_1, q_2 = moved(B, graph, x, k)
+        q_n, q_1, q_2 = moved(B, rows, x, k)
         q_n += b[i] - (B[at] * x_n + B[at + 1] * x_1 + B[at + 2] * x_2)
         q_1 += b[i + 1] - (B[at + 3] * x_n + B[at + 4] * x_1 + B[at + 5] * x_2)
         q_2 += b[i + 2] - (B[at + 6] * x_n + B[at + 7] * x_1 + B[at + 8] * x_2)
         what = 1.0
-        if graph[WIDTH, k] == 2:
+        if rows[k].width == 2:
             x[i], x[i + 1], x[i + 2], what = in_plane(B, at, mu[k], q_n, q_1, q_2)
-        elif graph[WIDTH, k] == 1:
+        elif rows[k].width == 1:
             x[i], x[i + 1], what = on_line(B[at], B[at + 1], B[at + 3], B[at + 4], mu[k], q_n, q_1)
         else:
             x[i] = max(0.0, -q_n / B[at]) if B[at] > 0.0 else 0.0
@@ -121,13 +105,13 @@ def gauss_seidel(cones: Cones, tol: float, max_iter: int) -> int:
 
 @kernel(inner=True)
 def descend(cones: Cones, L: float) -> float:
-    """P = the projection of Y - (D Y + q + s n) / (L SIZE) on the cones; how far uphill that goes.
+    """P = the projection of Y - (D Y + q + s n) / (L size) on the cones; how far uphill that goes.
 
-    Positive where the momentum of Y leads uphill from the P before, vec[OLD].
+    Positive where the momentum of Y leads uphill from the P before, vec.P_old.
     """
     m, mu, vec = cones.m, cones.mu, cones.vec
-    x, y, b, dy = vec[P], vec[Y], vec[RIGHT], vec[DY]
-    old, size, shift = vec[OLD], vec[SIZE], vec[SIZE, m:]
+    x, y, b, dy = vec.P, vec.Y, vec.q, vec.DY
+    old, size, shift = vec.P_old, vec.size, vec.shift
     uphill = 0.0
     for k in range(m):
         i, rate = 3 * k, 1.0 / (L * size[k])
@@ -146,15 +130,15 @@ def descend(cones: Cones, L: float) -> float:
     return uphill
 
 
-@kernel(inner=True)
+@kernel(inner=True, wide=True)
 def curvature(cones: Cones) -> tuple[float, float]:
-    """Set vec[DP] = D P; return (P - Y)' D (P - Y) and (P - Y)' SIZE (P - Y)."""
-    B, graph, m, vec = cones.B, cones.graph, cones.m, cones.vec
-    x, y, d, dy, size = vec[P], vec[Y], vec[DP], vec[DY], vec[SIZE]
+    """Set vec.DP = D P; return (P - Y)' D (P - Y) and (P - Y)' size (P - Y)."""
+    B, rows, m, vec = cones.B, cones.rows, cones.m, cones.vec
+    x, y, d, dy, size = vec.P, vec.Y, vec.DP, vec.DY, vec.size
     bent, length = 0.0, 0.0
     for k in range(m):
         i = 3 * k
-        d[i], d[i + 1], d[i + 2] = moved(B, graph, x, k)
+        d[i], d[i + 1], d[i + 2] = moved(B, rows, x, k)
         for j in range(i, i + 3):
             bent += (x[j] - y[j]) * (d[j] - dy[j])
             length += size[k] * (x[j] - y[j]) ** 2
@@ -165,7 +149,7 @@ def curvature(cones: Cones) -> tuple[float, float]:
 def set_shift(cones: Cones) -> None:
     """s = mu |w_T| of each contact, at P."""
     m, mu, vec = cones.m, cones.mu, cones.vec
-    b, d, shift = vec[RIGHT], vec[DP], vec[SIZE, m:]
+    b, d, shift = vec.q, vec.DP, vec.shift
     for k in range(m):
         w_1, w_2 = d[3 * k + 1] + b[3 * k + 1], d[3 * k + 2] + b[3 * k + 2]
         shift[k] = mu[k] * np.sqrt(w_1 * w_1 + w_2 * w_2)
@@ -175,7 +159,7 @@ def set_shift(cones: Cones) -> None:
 def residuals(cones: Cones) -> tuple[float, float]:
     """Return the natural residuals of Coulomb's law and of the problem with s as it is."""
     m, mu, vec = cones.m, cones.mu, cones.vec
-    x, b, d, size, shift = vec[P], vec[RIGHT], vec[DP], vec[SIZE], vec[SIZE, m:]
+    x, b, d, size, shift = vec.P, vec.q, vec.DP, vec.size, vec.shift
     off, inner = 0.0, 0.0
     for k in range(m):
         i = 3 * k
@@ -192,11 +176,11 @@ def residuals(cones: Cones) -> tuple[float, float]:
 def projected_gradient(cones: Cones, tol: float, max_iter: int) -> int:
     """Solve by accelerated projected gradients, until the residual is below `tol`.
 
-    Every contact has the step 1 / (L SIZE), with L kept above what D shows along the steps; the
-    momentum is dropped wherever it points uphill. Newton's method finishes. vec[SIZE, m:]: s.
+    Every contact has the step 1 / (L size), with L kept above what D shows along the steps; the
+    momentum is dropped wherever it points uphill. Newton's method finishes. vec.shift: s.
     """
     m, vec = cones.m, cones.vec
-    x, y, d, dy, old, d_old = vec[P], vec[Y], vec[DP], vec[DY], vec[OLD], vec[DOLD]
+    x, y, d, dy, old, d_old = vec.P, vec.Y, vec.DP, vec.DY, vec.P_old, vec.DP_old
     off = residual(cones, 0.0)
     for i in range(3 * m):
         y[i], dy[i] = x[i], d[i]
@@ -234,17 +218,17 @@ def projected_gradient(cones: Cones, tol: float, max_iter: int) -> int:
     return LCP_ITERATIONS
 
 
-@kernel(inner=True)
+@kernel(inner=True, wide=True)
 def load(contacts: Contacts, cones: Cones, size: float) -> None:
     """Take q and P to three entries a contact; what is no number when squared becomes zero."""
-    B, graph, m, vec = cones.B, cones.graph, cones.m, cones.vec
+    B, rows, m, vec = cones.B, cones.rows, cones.m, cones.vec
     place, P_of, q = contacts.place, contacts.P, contacts.q
-    x, b = vec[P], vec[RIGHT]
+    x, b = vec.P, vec.q
     for k in range(m):
-        i, at = 3 * k, 9 * (graph[AT, k] + k - graph[LOW, k])
-        width = graph[WIDTH, k]
+        i, at = 3 * k, 9 * (rows[k].before + k - rows[k].first)
+        width = rows[k].width
         trace = B[at] + B[at + 4] + B[at + 8]
-        unit = vec[SIZE, k] = trace / (1 + width) if trace > 0.0 else 1.0
+        unit = vec.size[k] = trace / (1 + width) if trace > 0.0 else 1.0
         for d in range(3):
             j = k if d == 0 else place[k] + d - 1
             P_j, q_j = (P_of[j], q[j]) if d <= width else (0.0, 0.0)
@@ -255,21 +239,21 @@ def load(contacts: Contacts, cones: Cones, size: float) -> None:
 @kernel(inner=True)
 def unload(contacts: Contacts, cones: Cones) -> None:
     """Write the impulses, kept in their cones, and what each contact does."""
-    graph, m, mu, vec = cones.graph, cones.m, cones.mu, cones.vec
+    rows, m, mu, vec = cones.rows, cones.m, cones.mu, cones.vec
     act, place, z, mode = contacts.act, contacts.place, contacts.P, contacts.mode
-    x, b, d = vec[P], vec[RIGHT], vec[DP]
+    x, b, d = vec.P, vec.q, vec.DP
     for k in range(m):
         i, what = 3 * k, STICK
         most, length = mu[k] * max(x[i], 0.0), np.sqrt(x[i + 1] ** 2 + x[i + 2] ** 2)
         if length > most:  # by round-off
             x[i + 1], x[i + 2] = most / length * x[i + 1], most / length * x[i + 2]
         z[k] = x[i] = max(x[i], 0.0)
-        for c in range(graph[WIDTH, k]):
+        for c in range(rows[k].width):
             z[place[k] + c] = x[i + 1 + c]
-        if graph[WIDTH, k] > 0:
+        if rows[k].width > 0:
             w_1, w_2 = d[i + 1] + b[i + 1], d[i + 2] + b[i + 2]
-            if np.sqrt(w_1 * w_1 + w_2 * w_2) > vec[SIZE, k] * (most - length):
-                what = -1 if graph[WIDTH, k] == 1 and w_1 < 0.0 else 1
+            if np.sqrt(w_1 * w_1 + w_2 * w_2) > vec.size[k] * (most - length):
+                what = -1 if rows[k].width == 1 and w_1 < 0.0 else 1
         mode[act[k]] = what if x[i] > 0.0 else OPEN
 
 
@@ -282,12 +266,13 @@ def in_space(
     The blocks of D are made anew if D or the list of active contacts has changed. LCP_RAY: q is no
     number, or contacts wedge and have no solution; LCP_ITERATIONS: none was found.
     """
-    m, act, q, graph, kept = contacts.m, contacts.act, contacts.q, work.graph, work.kept
+    m, act, q, rows, kept = contacts.m, contacts.act, contacts.q, work.rows, work.kept
     blocks = work.blocks.reshape(work.blocks.size)
-    cones = refer(Cones(blocks, graph, m, contacts.mu, work.vec, work.A))
+    vec = value_of(work.vec)
+    cones = refer(Cones(blocks, rows, m, contacts.mu, vec, work.A, work.pivots))
     same = kept[0].contacts == m
     for k in range(m):
-        same = same and graph[LISTED, k] == act[k]
+        same = same and rows[k].listed == act[k]
     if not same:
         gather(contacts, cones)
         kept[0].contacts = m

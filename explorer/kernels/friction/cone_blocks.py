@@ -7,34 +7,27 @@ moves. Contacts without friction, or with friction along one line, have rows of 
 import numpy as np
 
 from explorer.kernels.friction.single_contact import off_cone
-from explorer.kernels.friction.structures import Cones, Contacts
+from explorer.kernels.friction.structures import ConeRows, Cones, Contacts
 from explorer.kernels.references import kernel
-from explorer.kernels.structures import Table, Vector
+from explorer.kernels.structures import Vector
 
 __all__ = ["gather", "moved", "residual"]
 
-# rows of `Cones.graph`, for contact k: the first contact that it moves and the one after the last,
-# how many blocks stand before its own, its tangents, its number; rows exchanged in a factorisation
-LOW, HIGH, AT, WIDTH, LISTED, PIVOTS = 0, 1, 2, 3, 4, 5
-# rows of `Cones.vec`: q, the size of D_kk by contact, P, a point near it, D times both, P before
-# and D times it, q while a proximal term is added to it
-RIGHT, SIZE, P, Y, DP, DY, OLD, DOLD, ORIGIN = 0, 1, 2, 3, 4, 5, 6, 7, 8
 
-
-@kernel(inner=True)
+@kernel(inner=True, wide=True)
 def gather(contacts: Contacts, cones: Cones) -> None:
     """Lay out the blocks of D of the active contacts."""
     D, act, m, place = contacts.D, contacts.act, contacts.m, contacts.place
-    tangents, B, graph = contacts.tangents, cones.B, cones.graph
+    tangents, B, rows = contacts.tangents, cones.B, cones.rows
     total = 0
     for k in range(m):
         a = act[k]
-        graph[LISTED, k], graph[AT, k] = a, total
-        graph[WIDTH, k] = 0 if place[k] < 0 else tangents[a + 1] - tangents[a]
+        rows[k].listed, rows[k].before = a, total
+        rows[k].width = 0 if place[k] < 0 else tangents[a + 1] - tangents[a]
         low, high = k, k + 1
         for j in range(m):
             touched = False
-            for r in range(graph[WIDTH, k] + 1):
+            for r in range(rows[k].width + 1):
                 row = a if r == 0 else act[place[k]] + r - 1
                 width = 0 if place[j] < 0 else tangents[act[j] + 1] - tangents[act[j]]
                 for c in range(width + 1):
@@ -42,25 +35,25 @@ def gather(contacts: Contacts, cones: Cones) -> None:
                     touched = touched or D[row, column] != 0.0
             if touched:
                 low, high = min(low, j), max(high, j + 1)
-        graph[LOW, k], graph[HIGH, k] = low, high
+        rows[k].first, rows[k].end = low, high
         total += high - low
     for k in range(m):
-        for j in range(graph[LOW, k], graph[HIGH, k]):
-            at = 9 * (graph[AT, k] + j - graph[LOW, k])
+        for j in range(rows[k].first, rows[k].end):
+            at = 9 * (rows[k].before + j - rows[k].first)
             for r in range(3):
                 row = act[k] if r == 0 else act[place[k]] + r - 1
                 for c in range(3):
-                    here = r <= graph[WIDTH, k] and c <= graph[WIDTH, j]
+                    here = r <= rows[k].width and c <= rows[j].width
                     column = act[j] if c == 0 else act[place[j]] + c - 1
                     B[at + 3 * r + c] = D[row, column] if here else 0.0
 
 
 @kernel(inline=True)
-def moved(B: Vector, graph: Table, x: Vector, k: int) -> tuple[float, float, float]:
+def moved(B: Vector, rows: ConeRows, x: Vector, k: int) -> tuple[float, float, float]:
     """Return the rows of contact k in D x."""
     u_n, u_1, u_2 = 0.0, 0.0, 0.0
-    at = 9 * graph[AT, k]
-    for j in range(graph[LOW, k], graph[HIGH, k]):
+    at = 9 * rows[k].before
+    for j in range(rows[k].first, rows[k].end):
         x_n, x_1, x_2 = x[3 * j], x[3 * j + 1], x[3 * j + 2]
         u_n += B[at] * x_n + B[at + 1] * x_1 + B[at + 2] * x_2
         u_1 += B[at + 3] * x_n + B[at + 4] * x_1 + B[at + 5] * x_2
@@ -69,23 +62,23 @@ def moved(B: Vector, graph: Table, x: Vector, k: int) -> tuple[float, float, flo
     return u_n, u_1, u_2
 
 
-@kernel(inner=True)
+@kernel(inner=True, wide=True)
 def residual(cones: Cones, soft: float) -> float:
-    """Return the largest natural residual of a contact, in the unit of q; vec[DP] = D P.
+    """Return the largest natural residual of a contact, in the unit of q; vec.DP = D P.
 
     `soft` : is added to D, times the size of each contact: a compliance
     """
-    B, graph, m, mu, vec = cones.B, cones.graph, cones.m, cones.mu, cones.vec
+    B, rows, m, mu, vec = cones.B, cones.rows, cones.m, cones.mu, cones.vec
     worst = 0.0
-    x, b, d = vec[P], vec[RIGHT], vec[DP]
+    x, b, d = vec.P, vec.q, vec.DP
     for k in range(m):
         i = 3 * k
-        d[i], d[i + 1], d[i + 2] = moved(B, graph, x, k)
+        d[i], d[i + 1], d[i + 2] = moved(B, rows, x, k)
         for j in range(i, i + 3):
-            d[j] += soft * vec[SIZE, k] * x[j]
+            d[j] += soft * vec.size[k] * x[j]
         w_1, w_2 = d[i + 1] + b[i + 1], d[i + 2] + b[i + 2]
         shift = mu[k] * np.sqrt(w_1 * w_1 + w_2 * w_2)
-        off = off_cone(vec[SIZE, k], mu[k], x[i], x[i + 1], x[i + 2], d[i] + b[i], w_1, w_2, shift)
+        off = off_cone(vec.size[k], mu[k], x[i], x[i + 1], x[i + 2], d[i] + b[i], w_1, w_2, shift)
         if not np.isfinite(off):
             return np.nan
         worst = max(worst, off)

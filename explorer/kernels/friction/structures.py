@@ -9,11 +9,13 @@ import numpy as np
 from numba import from_dtype
 
 from explorer.kernels.complementarity.structures import LcpOptions, LcpWorkspace, lcp_workspace
-from explorer.kernels.structures import Flags, Integers, Matrix, Table, Vector
+from explorer.kernels.structures import Flags, Integers, Matrix, Vector
 
 __all__ = [
     "CONES",
     "ActiveSet",
+    "ConeRows",
+    "ConeVectors",
     "ConeWorkspace",
     "Cones",
     "Contacts",
@@ -26,6 +28,16 @@ __all__ = [
 
 CONES = np.dtype([("contacts", np.int64)])  # that the blocks of D hold; -1: D has changed
 KeptCones = Annotated[np.ndarray, from_dtype(CONES)[::1]]
+CONE_ROWS = np.dtype(  # where the blocks of D that stand in the rows of a contact are
+    [
+        ("first", np.int64),  # the first contact that it moves
+        ("end", np.int64),  # one after the last
+        ("before", np.int64),  # blocks of the contacts before it
+        ("width", np.int64),  # its tangents
+        ("listed", np.int64),  # its number in the system
+    ]
+)
+ConeRows = Annotated[np.ndarray, from_dtype(CONE_ROWS)[::1]]
 
 
 class Contacts(NamedTuple):
@@ -80,15 +92,31 @@ class Glocker(NamedTuple):
     work: LcpWorkspace
 
 
+class ConeVectors(NamedTuple):
+    """Vectors of three entries a contact, normal and two tangents, where no shape is given."""
+
+    q: Vector  # velocities at P = 0, m/s
+    P: Vector  # impulses, N s
+    DP: Vector  # D times them
+    Y: Vector  # a point near P; a step of Newton's method
+    DY: Vector  # D times it; the best impulses, while Newton's method runs
+    P_old: Vector  # P before
+    DP_old: Vector  # D times it; a proximal point, while Newton's method runs
+    q_kept: Vector  # q, while a proximal term is added to it
+    size: Vector  # (m,) of the block of D that a contact has on the diagonal
+    shift: Vector  # (m,) s = mu |w_T|, m/s
+
+
 class Cones(NamedTuple):
     """Contacts in space: D as blocks of 3 x 3, and vectors of three entries a contact."""
 
     B: Vector  # the blocks, row by row
-    graph: Table  # (6, .) where they are: see `cone_blocks`
+    rows: ConeRows  # (m,) where they are
     m: int  # contacts
     mu: Vector  # (m,)
-    vec: Matrix  # (9, 3 m) vectors: see `cone_blocks`
+    vec: ConeVectors
     A: Matrix  # matrix of Newton's method
+    pivots: Integers  # (3 m,) its rows exchanged
 
 
 class ConeWorkspace(NamedTuple):
@@ -96,9 +124,10 @@ class ConeWorkspace(NamedTuple):
 
     A: Matrix  # matrix of Newton's method
     blocks: Matrix  # at least 9 m^2 entries
-    graph: Table
-    vec: Matrix
-    kept: KeptCones  # (1,) the blocks and graph are those of the last call
+    rows: ConeRows
+    vec: ConeVectors
+    pivots: Integers
+    kept: KeptCones  # (1,) the blocks and rows are those of the last call
 
 
 class FrictionWorkspace(NamedTuple):
@@ -120,12 +149,13 @@ def _unused() -> FrictionWorkspace:
 
 
 def _made(contacts: int, tangents: int, lcp: LcpWorkspace) -> FrictionWorkspace:
-    rows, m, wide = contacts + tangents, lcp.A.shape[0], 3 * contacts if tangents else 0
+    rows, m, n_c = contacts + tangents, lcp.A.shape[0], contacts if tangents else 0
     B, (b, x, g, z) = np.empty((m, m)), np.empty((4, max(rows, m)))
     chosen, pivots, sigma = np.zeros((3, rows), np.int64)
     kept = np.array([(-1,)], CONES)
+    vec = ConeVectors(*np.empty((8, 3 * n_c)), *np.empty((2, n_c)))
     return FrictionWorkspace(
         ActiveSet(lcp.A, b, x, chosen, pivots),
         Glocker(B, g, z, sigma, np.zeros(m, np.int64), lcp_workspace(m, 0, lcp)),
-        ConeWorkspace(lcp.A, B, np.zeros((6, wide), np.int64), np.empty((9, wide)), kept),
+        ConeWorkspace(lcp.A, B, np.zeros(n_c, CONE_ROWS), vec, np.zeros(3 * n_c, np.int64), kept),
     )

@@ -10,12 +10,16 @@ the principal pivoting of `explorer.kernels.complementarity.box_lcp`; in the ord
 McKee it is a band.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
+from explorer.codes import LCP_ITERATIONS, SUCCESS
 from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.banded_lu import band_factor, band_solve
 from explorer.kernels.model.held_inputs import hold
 from explorer.kernels.structures import Flags, Vector
+from explorer.kernels.templates import template
 from explorer.kernels.time_stepping.euler_moreau import (
     FORCE,
     FORCE_X,
@@ -30,11 +34,11 @@ from explorer.kernels.time_stepping.euler_moreau_structures import (
     Model,
     Problem,
     Record,
+    State,
 )
-from explorer.kernels.time_stepping.march import Grid
-from explorer.kernels.time_stepping.time_grid import even_step
+from explorer.kernels.time_stepping.march import march
 
-__all__ = ["march"]
+__all__ = ["run"]
 
 ROUNDS = 10  # of sides that change all at once
 
@@ -165,42 +169,51 @@ def assemble(model: Model, method: Method, band: Band, h: float, t1: float, at: 
         start += sizes[part]
 
 
+class Workspace(NamedTuple):
+    """What a step through the band works on."""
+
+    state: State  # (1,)
+    band: Band
+
+
 @kernel(inline=True)
-def interval_from(grid: Grid, h: float, t: float, k: int) -> int:
-    """Return the interval of the inputs in which a step from time t lies, `k` or a later one."""
-    while k < grid.drive.t.size and grid.drive.t[k] <= t + 1e-9 * h:
-        k += 1
-    return k
+def begin(problem: Problem, record: Record, work: Workspace, row: int) -> None:
+    """Forget what was assembled and factored."""
+    work.state[0].factored = 0.0
+    work.band.kept[0].count = -1
+
+
+@kernel(inline=True)
+def cross(problem: Problem, record: Record, work: Workspace, row: int, k: int) -> bool:
+    """Go on to interval `k` of the inputs; return whether it could."""
+    hold(problem.grid.drive, problem.bundles.inp, k)
+    return True
+
+
+@template
+def step(problem: Problem, record: Record, work: Workspace, row: int, h: float, t1: float) -> int:
+    """Take a step and write row + 1; LCP_ITERATIONS if its sides are not found."""
+    model, method, band, state = problem.bundles, problem.method, work.band, work.state
+    x, lam, t, rhs, new = record.x, record.lam, record.t[row], band.rhs, band.lam
+    at = t + method.s * (t1 - t) if method.s < 1.0 else t1
+    right_side(model, method, record, band, row, h, t1, at)
+    if problem.options.kind == LINEAR or h != state[0].factored:
+        assemble(model, method, band, h, t1, at)
+        state[0].factored, band.kept[0].count = h, -1
+    off = solve_sides(band, model.lower, model.upper, record.side[row + 1], new)
+    total = 0.0
+    for j in range(x.shape[1]):
+        x[row + 1, j] = x[row, j] + rhs[j]
+        total += x[row + 1, j]
+    if not off <= problem.options.lcp_tol or not np.isfinite(total):
+        return LCP_ITERATIONS
+    for j in range(lam.shape[1]):
+        lam[row + 1, j], record.y[row + 1, j] = new[j], rhs[x.shape[1] + j]
+    record.residuals[row + 1, 0], record.iterations[row + 1] = off, 1
+    return SUCCESS
 
 
 @kernel()
-def march(problem: Problem, record: Record, band: Band, step: float) -> int:
-    """March with this step, in s, while sides are found; return the last row."""
-    model, method, grid = problem.bundles, problem.method, problem.grid
-    x, lam, s, rhs = record.x, record.lam, method.s, band.rhs
-    n, m, last, assembled_h = x.shape[1], lam.shape[1], record.t.size - 1, 0.0
-    band.kept[0].count = -1
-    present = 0
-    for i in range(last):
-        present = interval_from(grid, step, record.t[i], present)
-        hold(grid.drive, model.inp, present)
-        h, t1 = even_step(record.t[i], step, record.t[0], grid.t_end, i, last)
-        at = record.t[i] + s * (t1 - record.t[i]) if s < 1.0 else t1
-        right_side(model, method, record, band, i, h, t1, at)
-        if problem.options.kind == LINEAR or h != assembled_h:
-            assemble(model, method, band, h, t1, at)
-            assembled_h, band.kept[0].count = h, -1
-        new = band.lam
-        off = solve_sides(band, model.lower, model.upper, record.side[i + 1], new)
-        record.residuals[i + 1, 0] = off
-        total = 0.0
-        for j in range(n):
-            x[i + 1, j] = x[i, j] + rhs[j]
-            total += x[i + 1, j]
-        if not off <= problem.options.lcp_tol or not np.isfinite(total):
-            record.residuals[i + 1, 0] = 0.0
-            return i
-        for j in range(m):
-            lam[i + 1, j], record.y[i + 1, j] = new[j], rhs[n + j]
-        record.t[i + 1], record.iterations[i + 1] = t1, 1
-    return last
+def run(problem: Problem, record: Record, state: State, band: Band) -> int:
+    """March from row state.row while sides are found; return the status of the last step."""
+    return march(begin, cross, step, problem, record, Workspace(state, band))

@@ -18,6 +18,7 @@ from explorer.kernels.structures import Counts, FlagRows, Integers, Matrix, Tabl
 from explorer.kernels.time_stepping.march import Grid
 
 __all__ = [
+    "STATE",
     "Band",
     "Iterate",
     "Linear",

@@ -36,7 +36,7 @@ _ENDS = {
     UNDECIDED: "is undecided at the end of the longest run",
     ESCAPES: "escapes",
     FAILED: "has no result: its run fails",
-    REFUSED: "is no start",
+    REFUSED: "is not admissible",
 }
 
 
@@ -130,14 +130,16 @@ class _Answer(SharpAnswer[Basins]):
         }
         said = ", ".join(f"{n} {word}" for word, n in bad.items() if n)
         if done < many:
-            rest = "the others are coarse still: as their neighbours"
+            rest = "the others show the result of their neighbours"
             if (found.label == UNTOLD).any():
                 rest = "the others are not known yet"
             text = f"The map sharpens: {done} of {many} {what} computed, {rest}"
             text += f" · {said}" if said else ""
             return {**status, "level": "unchecked", "text": f"{text} · {shown}"}
         none = int((found.label == REFUSED).sum())
-        text = f"All {many} {what} computed" + (f", {none} are no starts" if none else "")
+        text = f"All {many} {what} computed" + (
+            f", {none} are not admissible starts" if none else ""
+        )
         if said:
             return {**status, "level": "warn", "text": f"{text}, {said} · {shown}"}
         return {**status, "text": f"{text}, all decided · {shown}"}
@@ -159,7 +161,7 @@ class _Answer(SharpAnswer[Basins]):
         if k < 0:
             return f"the start {where} {_ENDS[k]}"
         if found is None or k >= len(found.families):
-            return f"the start {where} comes to what was found just now"
+            return f"the start {where} comes to an attractor that was found just now"
         period = found.attractors[k].period
         if found.by_period:
             said = f"period {period}" if 1 <= period <= 6 else "a longer period, or none"
@@ -175,8 +177,8 @@ def _not_offered() -> str:
     """Return the sentence about models that are not offered."""
     said = [f"{name.replace('_', ' ')} ({why})" for name, why in sorted(NOT_OFFERED.items())]
     return (
-        f"Nothing attracts in {', '.join(said)}; others come to rest, are not driven, or have no "
-        "two starts that may vary"
+        f"Not offered are {', '.join(said)}; and models that come to rest, are not driven, or have "
+        "fewer than two starts that may vary"
     )
 
 
@@ -237,5 +239,12 @@ def explore_basins(
     ------
     ExplorerError
         If the model has no section that is known, or a number is inadmissible.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> panel = ex.explore_basins("impact_oscillator", omega=2.6, s=0)
+    >>> panel.session.state["rho"]["omega"]  # its map sharpens once the panel is shown
+    2.6
     """
     return BasinsPanel.shown(BasinsSession(model, x, y, None, **settings))

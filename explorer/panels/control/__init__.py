@@ -148,6 +148,13 @@ def explore_control(plan: Plan | OptimalControlProblem | None = None, **settings
         If it is given neither a plan nor a problem, or a setting is inadmissible.
     NotApplicable
         If CasADi is not installed.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> panel = ex.explore_control(ex.optimize(ex.tasks.rough_block()))
+    >>> panel.session.plan.status
+    'stationary'
     """
     if isinstance(plan, str):
         plan = tasks[plan]

@@ -139,7 +139,7 @@ class ControlStates(States):
         group, _, name = key.partition(".")
         if key == "play":
             if value not in PLAYS:
-                raise BadValue(f"A plan is not played {value!r}.{suggest(value, PLAYS)}")
+                raise BadValue(f"play = {value!r} is unknown.{suggest(value, PLAYS)}")
             new["play"] = value
         elif key == "push.state":
             if value not in self.task.state_names:

@@ -37,5 +37,13 @@ def explore(
     ------
     ExplorerError
         If the model cannot run at all.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> panel = ex.explore("bouncing_ball", "MoreauJean", e=0.5)
+    >>> panel.session.set(e=0.6)
+    >>> panel.session.solution.status.name
+    'success'
     """
     return ExplorePanel.shown(Session(model, scheme, **settings))

@@ -237,5 +237,12 @@ def explore_orbits(
     ------
     ExplorerError
         If the model has no section that is known, or a number is inadmissible.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> panel = ex.explore_orbits("impact_oscillator", "omega", s=0)
+    >>> panel.session.state["rho"]["s"]  # its diagram sharpens once the panel is shown
+    0.0
     """
     return OrbitsPanel.shown(OrbitsSession(model, by, None, **settings))

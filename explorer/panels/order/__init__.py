@@ -155,5 +155,12 @@ def explore_order(model: Model = "switched_oscillator", **settings: object) -> S
     ------
     ExplorerError
         If the model has no step functions, or a number is inadmissible.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> panel = ex.explore_order("switched_oscillator", ThetaRK=False)
+    >>> [round(curve.order) for curve in panel.session.diagram().curves if "FESD" in curve.name]
+    [1, 3, 5, 7]
     """
     return OrderPanel.shown(OrderSession(model, **settings))

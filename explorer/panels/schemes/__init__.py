@@ -147,5 +147,12 @@ def explore_schemes(model: Model = "impact_oscillator", **settings: object) -> S
     ------
     ExplorerError
         If no scheme can run the model, or a number is inadmissible.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> panel = ex.explore_schemes("impact_oscillator", FESD=False)
+    >>> panel.session.comparison().system.name
+    'impact oscillator'
     """
     return SchemesPanel.shown(SchemesSession(model, **settings))

@@ -229,5 +229,12 @@ def explore_sensitivity(
     ------
     ExplorerError
         If the model cannot run, or its scheme locates no events.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> panel = ex.explore_sensitivity("bouncing_ball", wrt="e")
+    >>> panel.session.sensitivity.wrt
+    ('e',)
     """
     return SensitivityPanel.shown(SensitivitySession(model, scheme, **settings))

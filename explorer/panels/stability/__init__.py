@@ -197,5 +197,12 @@ def explore_stability(scheme: Chosen = "average acceleration", **settings: objec
     ------
     ExplorerError
         If the scheme is not of the family, or a number is inadmissible.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> panel = ex.explore_stability("central difference", compare="average acceleration")
+    >>> round(panel.session.found.limit, 9)
+    2.0
     """
     return StabilityPanel.shown(StabilitySession(scheme, **settings))

@@ -202,5 +202,12 @@ def explore_two_starts(
     ------
     ExplorerError
         If the model cannot run from both starts, or a number is inadmissible.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> panel = ex.explore_two_starts("impact_oscillator", offset=1e-4)
+    >>> panel.session.found.system.name
+    'impact oscillator'
     """
     return TwoStartsPanel.shown(TwoStartsSession(model, scheme, **settings))

@@ -58,5 +58,11 @@ def write_model(
     ------
     ExplorerError
         If the model cannot run, or cannot be written as text.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> panel = ex.write_model("bouncing_ball")
+    >>> panel.session.run()
     """
     return WritePanel.shown(WriteSession(model, scheme, **settings))

@@ -60,12 +60,12 @@ def check_size(text: str) -> None:
         listed += letter == "," and depth > 0
     if deepest > _DEEPEST:
         raise BadModel(
-            f"Brackets stand {deepest} deep; at most {_DEEPEST} are read. Name a part of the "
+            f"Brackets are nested {deepest} deep; the limit is {_DEEPEST}. Name a part of the "
             "formula by a parameter, or write it without brackets that it does not need."
         )
     if listed > _LISTED and re.search(r"max|min", text, re.IGNORECASE):
         raise BadModel(
-            f"Brackets list {listed} things; at most {_LISTED} are compared by max and min. Use "
+            f"Brackets list {listed} things; max and min compare at most {_LISTED}. Use "
             "fewer of them."
         )
     if "__" in text:

@@ -12,6 +12,7 @@ from explorer.runs.event_driven.run import Run
 __all__ = ["events_of", "rows_of"]
 
 _RESTS = 1e-8  # m/s: no faster moves what is held
+_PARTED = 1e-6  # of the step beside it: a step as short as round-off
 
 
 class _Weave:
@@ -70,6 +71,10 @@ def rows_of(run: Run, times: np.ndarray, exact: bool) -> tuple[dict[str, np.ndar
     if len(step_state):  # a run may fail at an event, or before its first step
         of = woven(which, head["step"] - 1, head["step"])
         states[:] = step_state[np.clip(of, 0, len(step_state) - 1)]
+        of_kinks = slice(held.shape[1] + 1, held.shape[1] + 1 + len(flow.side_places))
+        states[woven.left, of_kinks], states[woven.right, of_kinks] = (
+            step_state[beside, of_kinks] for beside in _plain_steps(run)
+        )
     if flow.rows and len(step_state):
         impulses[woven.right] = run.part("p")
     sides = np.ones((len(t), len(flow.changes)), int)
@@ -86,7 +91,9 @@ def rows_of(run: Run, times: np.ndarray, exact: bool) -> tuple[dict[str, np.ndar
         for k, c in enumerate(flow.rough):
             held[shared, nc + k] &= np.abs(slip[shared, c]) <= _RESTS
             held[:, nc + k] &= held[:, c]
-        lam = run.forces(t, x, states)
+        lam, a = run.forces(t, x, states)
+        if flow.side_places:
+            rates[shared, n:n_x] = a[shared]
     slopes = {}
     if p and flow.mechanical:
         slopes = dict(zip(("Lam", "A"), run.force_slopes(t, x, columns, states), strict=True))
@@ -113,6 +120,23 @@ def rows_of(run: Run, times: np.ndarray, exact: bool) -> tuple[dict[str, np.ndar
         "S": S,
         "mode": woven(between, head["before"], head["after"]),
     }, woven.right
+
+
+def _plain_steps(run: Run) -> tuple[np.ndarray, np.ndarray]:
+    """Return the step before and the one behind each event whose sides of kinks hold there.
+
+    Where an event lies on a kink, as the impact of a rocking block, a step as short as round-off
+    may part them: the side is that of the step beside it.
+    """
+    step, h = run.events.head["step"], run.steps.h
+    places = []
+    for near, way in ((step - 1, -1), (step, 1)):
+        near = np.clip(near, 0, len(h) - 1)
+        beyond = np.clip(near + way, 0, len(h) - 1)
+        parted = h[near] < _PARTED * h[beyond]
+        parted &= ~np.isin(np.maximum(near, beyond), step)  # no event lies between them
+        places.append(np.where(parted, beyond, near))
+    return places[0], places[1]
 
 
 def _friction_of(

@@ -298,17 +298,19 @@ class Run:
         change, mean = after[:, n:] - before[:, n:], (after[:, n:] + before[:, n:]) / 2
         return np.asarray(np.einsum("ki,kij,kj->k", change, M, mean))
 
-    def forces(self, t: np.ndarray, x: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """Contact forces at the rows (k, rows), from the saddle system of what is held there.
+    def forces(
+        self, t: np.ndarray, x: np.ndarray, states: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Contact forces (k, rows) and accelerations (k, n), by the saddle system of what is held.
 
         `states` are as the steps record them: what is held, and sides of kinks.
         """
         from explorer.kernels.event_driven.dense_output import forces
 
-        lam = np.empty((len(t), self.flow.rows))
+        lam, a = np.empty((len(t), self.flow.rows)), np.empty((len(t), self.flow.n))
         with self.lent() as lent:
-            forces(lent.problem, t, np.ascontiguousarray(x), states, lam)
-        return lam
+            forces(lent.problem, t, np.ascontiguousarray(x), states, lam, a)
+        return lam, a
 
     def force_slopes(
         self, t: np.ndarray, x: np.ndarray, S: np.ndarray, states: np.ndarray

@@ -83,12 +83,11 @@ def march(compiled: FirstOrder, task: Task, *, band: bool) -> int:
     """March to the end and return a status; `band`: through a band, while it finds the sides."""
     problem, record, work = task
     if band and compiled.joint.place.size > 0:  # loads more compiled code
-        from explorer.kernels.time_stepping.euler_moreau_band import march as march_band
+        from explorer.kernels.time_stepping import euler_moreau_band
 
         joint = compiled.joint.band(problem.bundles.M, compiled.m)
-        work.state["row"] = march_band(problem, record, joint, float(work.state["h"][0]))
-    if 0 < work.state["row"][0] == len(record.t) - 1:
-        return SUCCESS
+        if euler_moreau_band.run(problem, record, work.state, joint) == SUCCESS:
+            return SUCCESS
     return int(euler_moreau.run(problem, record, work))
 
 

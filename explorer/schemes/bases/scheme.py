@@ -27,8 +27,8 @@ class Scheme(metaclass=Named):
     Attributes
     ----------
     accepts : tuple of system types
-        What it integrates; the table of applicability, the dropdowns, the conformance tests and
-        the refusals are generated from it.
+        The system types that it integrates. The table of applicability, the menus, the conformance
+        tests and the refusals are generated from it.
     takes : str
         The same in words, for a refusal: "takes mechanical systems with contacts".
     handles : frozenset of str
@@ -37,10 +37,11 @@ class Scheme(metaclass=Named):
     apart : tuple of frozensets of str
         Features that it handles, but not together.
     rewrites : tuple of system types
-        Those of `accepts` that it takes through an exact rewriting; others come first then.
+        Those of `accepts` that it takes through an exact rewriting. Schemes that take them directly
+        come first.
     order : int
-        Order of convergence on a smooth stretch: of a class with the default knobs, of an instance
-        with its own.
+        Order of convergence on a smooth stretch: for a class with the default knobs, for an
+        instance with its own.
     order_across_events : int
         The same across impacts; 0: none is declared, or it takes no system that has any.
     impact_steps : int
@@ -56,8 +57,8 @@ class Scheme(metaclass=Named):
     residual_unit : str
         Unit of the residuals of Newton's method in `Solution.residuals`; empty: they are relative.
     lesson : str
-        Of a scheme that is here to show what goes wrong: the sentence that warns of it. It is
-        taken only by name.
+        For a scheme that shows what goes wrong: the sentence that warns of it. Such a scheme is
+        chosen only by name.
     """
 
     leading: ClassVar[str] = "h"  # the one argument that needs no name

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import sympy as sp
 
+from explorer.arguments import a
 from explorer.errors import BadModel, suggest
 from explorer.systems.arrays import by_name, vector
 from explorer.systems.assembly import Assembler
@@ -111,6 +112,7 @@ def assemble(
     >>> q.round(6).tolist(), v.round(6).tolist()
     ([0.6, 0.8], [0.64, -0.48])
     """
+    a(system, LagrangianSystem, "a mechanical system", "assemble(ex.MechanicalSystem(...))")
     known = system.symbols(state=False)
     equations = Equations(system, system.constraints, rho or {})
     given = []

@@ -145,6 +145,13 @@ class Body:
         In kg.
     inertia : (3, 3) Matrix
         About the centre of mass, in the axes of the body, in kg m2.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> top = ex.Multibody("top").body("A", mass=2, inertia=(1, 1, 1))
+    >>> top.place, top.quaternion
+    ((x_A, y_A, z_A), (e0_A, e1_A, e2_A, e3_A))
     """
 
     name: str

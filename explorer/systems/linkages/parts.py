@@ -6,6 +6,7 @@ A part at a point r(t, q) with the force f adds r_q' f to F; a part with the pot
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import TypeAlias
 
 import sympy as sp
 
-from explorer.arguments import Checked, mapping
+from explorer.arguments import Checked, checked, mapping
 from explorer.errors import BadModel, suggest
 from explorer.parameters import InputParam, Param
 from explorer.systems.constraints import Constraint
@@ -69,6 +70,12 @@ class Parts(TakesInputs, metaclass=Checked):
     parts : list of str
         Names of all parts, in declared order.
     """
+
+    def __init_subclass__(cls) -> None:
+        """Have every part refuse arguments that are unknown or missing."""
+        for name, member in [*vars(cls).items()]:
+            if inspect.isfunction(member) and not name.startswith("_"):
+                setattr(cls, name, checked(member))
 
     def __init__(
         self,

@@ -7,13 +7,14 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Protocol, cast, get_args, get_type_hints, overload
 
-from explorer.arguments import fits
+from explorer.arguments import check_arguments
 from explorer.control.plan import Plan
 from explorer.derivatives import Sensitivity
 from explorer.errors import BadValue, NotApplicable, suggest
 from explorer.recorder import Recorded
 from explorer.registry import Registry
 from explorer.results.solution import Solution
+from explorer.study import studies
 from explorer.study.orbits import Orbits
 from explorer.systems import System
 from explorer.views.drawing.parts import PARTS
@@ -92,11 +93,11 @@ def _offered(function: Draw, of: tuple[str, ...], recorded: str) -> View:
     @functools.wraps(function)
     def drawn(*args: object, **kwargs: object) -> Figure:
         _check(offered, args)
-        fits(function, f"views.{function.__name__}", len(args), kwargs)
         return picture(*args, **kwargs).figure()
 
     @functools.wraps(function)
     def picture(*args: object, **kwargs: object) -> Picture:
+        check_arguments(function, f"views.{function.__name__}", len(args), kwargs)
         if args and isinstance(args[0], Solution) and not offered.draws(args[0]):
             raise NotApplicable(_lacking(offered, args[0]))
         return function(*args, **kwargs)
@@ -110,8 +111,20 @@ def _offered(function: Draw, of: tuple[str, ...], recorded: str) -> View:
     signature = inspect.signature(function).replace(return_annotation="plotly.graph_objects.Figure")
     own = {"picture": picture, "takes": takes, "of": of, "recorded": recorded, "draws": draws}
     vars(drawn).update(own, __signature__=signature)
+    drawn.__doc__ = _with_call(function, takes)
     views.register(offered)
     return offered
+
+
+def _with_call(function: Draw, takes: tuple[type, ...]) -> str:
+    """Return the docstring of a view; below its first line stands how a user calls it."""
+    head, gap, rest = (inspect.getdoc(function) or "").partition("\n\n")
+    made = [f"``ex.{_MAKERS[kind]}``" for kind in takes if kind in _MAKERS and kind is not Orbits]
+    if not made:
+        return head + gap + rest
+    first = next(iter(inspect.signature(function).parameters))
+    call = f"``ex.views.{function.__name__}({first})`` draws what {' or '.join(made)} returns."
+    return f"{head}\n\n{call}{gap}{rest}"
 
 
 def _taken(function: Draw) -> tuple[type, ...]:
@@ -150,10 +163,25 @@ def _check(view: View, args: Sequence[object]) -> None:
             hint = f": give its system, views.{name}(run.system)."
         elif isinstance(given, (list, tuple)):
             hint = ": draw them one by one."
-        studies = [f"study.{k.__module__.rpartition('.')[2]}" for k in kinds]
-        studies = [_MAKERS.get(k, by) for k, by in zip(kinds, studies, strict=True)]
-        accepted = "a system" if System in kinds else f"what {' or '.join(studies)} returns"
-        raise BadValue(f"views.{name} draws {accepted}, not a {type(given).__name__}{hint}")
+        accepted = f"what {' or '.join(map(_maker, kinds))} returns"
+        accepted = "a system" if System in kinds else accepted
+        raise BadValue(f"views.{name} draws {accepted}, not {_called(given)}{hint}")
+
+
+def _maker(kind: type) -> str:
+    """Return what a user calls for a result of this kind."""
+    made = (n for n, f in studies.items() if f.__annotations__.get("return") == kind.__name__)
+    return _MAKERS.get(kind) or f"study.{next(made, kind.__name__)}"
+
+
+def _called(given: object) -> str:
+    """Return a value as it is typed, or what kind of thing it is."""
+    if given is None or isinstance(given, int | float | str):
+        return repr(given)
+    if isinstance(given, type):
+        return f"the class {given.__name__}"
+    kind = type(given).__name__
+    return f"{'an' if kind[0] in 'AEIOaeio' else 'a'} {kind}"
 
 
 def _check_recorded(view: View, recorded: Recorded) -> None:

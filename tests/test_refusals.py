@@ -1,0 +1,202 @@
+"""What public names refuse: with a sentence that says what would work, never with Python's own."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+
+import pytest
+
+import explorer as ex
+from explorer.errors import ExplorerError
+from explorer.views.drawing.view import views
+
+st = ex.study
+BALL = ex.models.bouncing_ball()
+
+
+def said(call) -> str:
+    """Return the sentence by which a call is refused."""
+    with pytest.raises(ExplorerError) as refused:
+        call()
+    return str(refused.value)
+
+
+# -- arguments and attributes ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: ex.MechanicalSystem(), "MechanicalSystem needs name and q: write Mech"),
+        (lambda: ex.DiscSystem("d"), "DiscSystem needs count: write DiscSystem(name=..., count="),
+        (lambda: ex.Linkage("l").bar("A", "B"), "bar needs mass"),
+        (lambda: ex.Linkage("l").bar("A", "B", "C", mass=1), "bar takes 2 positional arguments"),
+        (lambda: st.Sharpening(), "Sharpening needs system and over"),
+        (lambda: st.Recurrence(cells=1), "Recurrence has no argument 'cells'. Available: near"),
+        (lambda: st.Recurrence(near="a"), "near of a Recurrence must be a finite number"),
+        (lambda: ex.Cost(g="y", h=3), "Cost has no argument 'h'. Available: g, w."),
+        (lambda: BALL.start(foo=1), "start has no argument 'foo'. Available: q, v"),
+        (lambda: BALL.inputs(3), "names of 'bouncing ball' must be a list, not 3."),
+        (lambda: ex.models.pendulum(foo=3), "pendulum takes no arguments, but 'foo' is given."),
+    ],
+)
+def test_unknown_and_missing_arguments_are_named(call, words):
+    assert words in said(call)
+
+
+OSCILLATOR = ex.models.impact_oscillator()
+PERIOD = st.Section(period="2*pi/omega")
+
+
+def over(period=PERIOD.period, **more):
+    return st.orbit_diagram(
+        OSCILLATOR, over={"omega": [1, 2]}, section=st.Section(period=period), **more
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: over(stop=3), "stop = 3 must be a function"),
+        (lambda: over("2*pi/zz"), "period: 'zz' in '2*pi/zz' is neither a state"),
+        (lambda: over(-1), "period = -1 s must be greater than zero"),
+        (lambda: st.sweep(BALL, over={"e": [0.5]}, observe=3), "observe must be a list, not 3."),
+        (lambda: st.sweep(BALL, over={"e": [0.5]}, folder=3), "folder = 3 must be the name of"),
+        (lambda: st.sweep(BALL, over={"e": [0.5]}, stop=3), "stop = 3 must be a function"),
+        (lambda: st.work_precision(BALL, 3), "schemes must be a list, not 3."),
+        (lambda: st.work_precision(BALL, h=3), "at least two step sizes, and h = 3 has 1"),
+        (lambda: st.work_precision(BALL, repeats=0), "repeats = 0 must be a whole number of"),
+        (lambda: st.compare_schemes(BALL, 3), "schemes must be a list, not 3."),
+        (lambda: st.formulations(ex.models.parallelogram(), alphas=3), "alphas must be a list"),
+        (lambda: ex.sensitivity(BALL, wrt=3), "wrt must be a list, not 3."),
+        (lambda: st.orbit_derivatives(ex.models.tent_map(), wrt=3), "wrt must be a list, not 3."),
+        (lambda: ex.fit(BALL, [0, 1], [1, 2], 3, wrt="e"), "observe = 3 is a number, which no"),
+        (lambda: st.modes(ex.models.shear_building(2), count=99), "has 2 modes of finite"),
+        (lambda: st.modes(ex.models.shear_building(2), count="a"), "must be a whole number of at"),
+        (lambda: st.bifurcation_curve(None), "Give a branch from study.continuation, not None."),
+        (lambda: st.grazing(None), "Give a branch from study.continuation, not None."),
+        (lambda: st.continuation(OSCILLATOR), "Name the parameter: continuation(system, param"),
+        (lambda: st.stability(3), "3 is not of the Newmark family. Give a Newmark or"),
+        (lambda: st.power_law([1], [1]), "at least three points, and as many x as y; 1 and 1"),
+    ],
+)
+def test_studies_say_what_they_would_take(call, words):
+    assert words in said(call)
+
+
+def test_an_attribute_that_there_is_not_is_answered_in_a_sentence():
+    sens, modes = ex.sensitivity(BALL, wrt="e"), st.modes(ex.models.shear_building(2))
+    for one in (BALL, sens, modes, ex.Linkage("l"), ex.course):
+        assert "has no 'foo'. Available: " in said(lambda one=one: one.foo)
+        assert not hasattr(one, "foo")
+    assert "Did you mean 'cost_gradient'?" in said(lambda: sens.gradient)
+    assert copy.deepcopy(modes).omega.tolist() == modes.omega.tolist()
+    assert pickle.loads(pickle.dumps(BALL)).name == copy.copy(BALL).name == BALL.name
+
+
+def test_what_a_property_lacks_is_not_hidden():
+    """An attribute error inside a property is that of its line."""
+
+    class Own(ex.MechanicalSystem):
+        @property
+        def wrong(self):
+            return (3).nothing
+
+    with pytest.raises(AttributeError, match="'int' object has no attribute 'nothing'"):
+        Own("own", q="x", mass=1).wrong
+
+
+# -- views -----------------------------------------------------------------------------------------
+
+
+def test_a_view_names_the_function_whose_result_it_draws():
+    """What each refusal names is a function or a class that can be called, not a module."""
+    for name, one in views.items():
+        if object in one.takes:
+            continue
+        words = said(lambda one=one: one(3))
+        assert words.endswith(", not 3.")
+        for maker in re.findall(r"study\.\w+|(?<=what )\w+(?= )", words):
+            found = getattr(st, maker[6:]) if maker.startswith("study.") else getattr(ex, maker)
+            assert callable(found), (name, maker)
+    assert "study.continuation returns" in said(lambda: ex.views.continuation(3))
+    assert "study.compare_schemes returns, not the class MoreauJean." in said(
+        lambda: ex.views.scheme_comparison(ex.MoreauJean)
+    )
+
+
+def test_a_view_refuses_arguments_that_it_has_not():
+    run = ex.simulate(BALL, t_end=0.1)
+    assert "views.trajectory has no argument 'foo'" in said(lambda: ex.views.trajectory(run, foo=3))
+    assert "views.energy takes 1 positional" in said(lambda: ex.views.energy(run, "a"))
+    assert "3 is not a run: write views.event_table(" in said(lambda: ex.views.event_table(3))
+
+
+# -- systems, runs, files ---------------------------------------------------------------------------
+
+RF = ex.reformulations
+DRIVEN = ex.MechanicalSystem("driven", q="x", mass=1)
+DRIVEN.inputs("u")
+DRIVEN.force = ["u"]
+STEPS = "is not a system with step functions"
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: ex.assemble(ex.models.tent_map()), "is not a mechanical system: write assemble("),
+        (lambda: ex.rerun(3), "3 is not a run: write rerun(ex.simulate(system))."),
+        (lambda: RF.time_freezing(3), "3 is not a mechanical system"),
+        (lambda: RF.hysteresis(3), "3 is not a hybrid system"),
+        (lambda: RF.contact_modes(3), "3 is not a system"),
+        (lambda: RF.smoothing(BALL), STEPS),
+        *((lambda f=f: f(3), STEPS) for f in (RF.relays, RF.stewart, RF.filippov, RF.active_sets)),
+        (lambda: ex.simulate("bouncing"), "no model 'bouncing'. Did you mean 'bouncing_ball'?"),
+        (lambda: ex.simulate(BALL, throw="a"), "throw = 'a' must be True or False."),
+        (lambda: ex.simulate(BALL, t_end=True), "t_end must be a finite number in s"),
+        (lambda: ex.simulate(BALL, q0={"y": 1}), "q0 must be a sequence of numbers"),
+        (lambda: ex.simulate(DRIVEN, u=lambda t: 1), "The input 'u' must be a number, an array or"),
+        (lambda: ex.simulate(DRIVEN, u={"u": "a"}), "The input 'u' must be a number, an array or"),
+        (
+            lambda: ex.simulate(ex.DiscSystem("d", 2)),
+            "Discs 1 and 2 of 'd' start at the same place",
+        ),
+        (lambda: ex.BilinearSpring("x", k=-1, f_y=1), "k = -1 of a BilinearSpring must be greater"),
+        (lambda: ex.BilinearSpring("x", k=1, f_y=1, b=1), "b = 1 of a BilinearSpring must lie in"),
+        (lambda: ex.Recorder(q=3.5), "q = 3.5 of a Recorder must be 'all', or names or numbers"),
+        (lambda: ex.rayleigh("a", [[4]], 0.05, (1, 2)), "M must be a matrix of numbers, not 'a'."),
+        (lambda: ex.rayleigh([[1]], [[4]], 0.05, (1,)), "needs two frequencies, but 1 is given."),
+        (lambda: ex.modal_damping([[1, 2]], [[1]], 0.1), "but are 1 x 2 and 1 x 1."),
+        (
+            lambda: ex.modal_damping([[1]], [[1]], [0.1, 0.2]),
+            "2 damping ratios are given for 1 mode",
+        ),
+        (lambda: ex.MechanicalSystem.from_mechanics("a", 3), "3 is not a LagrangesMethod or Kanes"),
+        (lambda: ex.sensitivity(BALL, wrt="e", t_end=1).saltation("a"), "There is no event 'a'"),
+        (lambda: ex.sensitivity(ex.models.tent_map()), "For maps use study.orbit_derivatives."),
+        (lambda: ex.models["zzz"], "No model has the word 'zzz'. The groups are "),
+        (lambda: ex.course.exercise("7"), "Available: 1.1, 1.2, 1.3, 2.1, "),
+        (
+            lambda: ex.load(__file__),
+            "is not a saved solution. Give a file that run.save(...) wrote.",
+        ),
+        (lambda: ex.load(None), "None is not a file path. Give text, such as 'run.npz'."),
+    ],
+)
+def test_what_cannot_be_used_is_told_with_what_can(call, words):
+    assert words in said(call)
+
+
+def test_one_coordinate_is_recorded_by_its_number():
+    run = ex.simulate(ex.models.shear_building(3), ex.Newmark(), record=ex.Recorder(q=1), t_end=0.1)
+    assert run.recorded.q == (run.system.coordinates[1],)
+
+
+def test_a_page_is_not_written_where_no_folder_is(tmp_path):
+    panel = ex.panels.explore(BALL)
+    assert "over must be a list, not 3." in said(lambda: panel.twin(over=3))
+    assert said(lambda: panel.twin(over=["zz"])).count(" y,") == 1
+    twin = panel.twin({"e": [0.5]})
+    assert "cannot be written" in said(lambda: twin.save(tmp_path / "none" / "a.html"))
