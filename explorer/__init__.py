@@ -58,6 +58,8 @@ _HOMES = {
     "certificate": ("Certificate", "Check"),
     "citation": ("cite",),
     "errors": (
+        "BadArgument",
+        "BadAttribute",
         "BadModel",
         "BadValue",
         "CacheWarning",

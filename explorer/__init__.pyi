@@ -28,6 +28,8 @@ from explorer.dispatch.rerun import rerun as rerun
 from explorer.dispatch.simulate import applicability as applicability
 from explorer.dispatch.simulate import schemes_for as schemes_for
 from explorer.dispatch.simulate import simulate as simulate
+from explorer.errors import BadArgument as BadArgument
+from explorer.errors import BadAttribute as BadAttribute
 from explorer.errors import BadModel as BadModel
 from explorer.errors import BadValue as BadValue
 from explorer.errors import CacheWarning as CacheWarning

@@ -91,8 +91,10 @@ def check_arguments(
         but = f"but {count} {'is' if count == 1 else 'are'} given"
         if not known:
             raise BadArgument(f"{what} takes no arguments, {but}.{more}")
+        named = [f"{name}=..." for name in known[most : most + 1]]
+        write = f" Write {what}({', '.join([*known[:most], *named])})." if named else ""
         raise BadArgument(
-            f"{what} takes {most or 'no'} positional argument{'s' * (most != 1)}, {but}. "
+            f"{what} takes {most or 'no'} positional argument{'s' * (most != 1)}, {but}.{write} "
             f"Available by name: {', '.join(known)}."
         )
     given = {*first[:count], *names}
@@ -122,7 +124,8 @@ class Checked(type):
 class Named(Checked):
     """Metaclass of a class with keyword arguments, of which one may be positional.
 
-    A class says in `leading` which one that is, wherever it stands among its fields.
+    A class says in `leading` which one that is, wherever it stands among its fields; without an
+    argument of that name it has none.
     """
 
     leading: str
@@ -145,11 +148,12 @@ class Named(Checked):
         """
         leading, names = cast(Named, cls).leading, inspect.signature(cls).parameters
         if len(args) > 1 or (args and leading not in names):
-            known = [name for name in names if name != leading]
+            known, has = [*names], leading in names
+            only = f"only {leading} as a" if has else "no"
+            told = ", ".join(f"{name}=..." for name in known[: 1 + has])
             raise BadArgument(
-                f"{cls.__name__} takes only {leading} as a positional argument: write "
-                f"{cls.__name__}({leading}=..., {known[0]}=...). Available by name: "
-                f"{', '.join((leading, *known))}."
+                f"{cls.__name__} takes {only} positional argument: write {cls.__name__}({told}). "
+                f"Available by name: {', '.join(known)}."
             )
         if args and leading in kwargs:
             raise BadArgument(f"{cls.__name__} is given {leading} twice.")

@@ -47,19 +47,24 @@ class NoSuchName(BadValue, AttributeError):
     wanted : str
     known : callable
         Returns the available names. Names with a leading underscore are not suggested.
-    hint : str
+    hint : str, or callable that returns it
         Replaces the suggestion of the nearest name.
     """
 
     def __init__(
-        self, where: str, wanted: str, known: Callable[[], Iterable[str]], hint: str = ""
+        self,
+        where: str,
+        wanted: str,
+        known: Callable[[], Iterable[str]],
+        hint: str | Callable[[], str] = "",
     ) -> None:
         super().__init__(where, wanted)
         self._where, self._wanted, self._known, self._hint = where, wanted, known, hint
 
     def __str__(self) -> str:
-        public = sorted(k for k in self._known() if not k.startswith("_"))
-        near = self._hint or suggest(self._wanted, public)
+        near = self._hint() if callable(self._hint) else self._hint
+        if not near:
+            near = suggest(self._wanted, sorted(k for k in self._known() if k[:1] != "_"))
         return f"{self._where} has no {self._wanted!r}.{near}"
 
     def __reduce__(self) -> tuple[type, tuple[str]]:

@@ -27,7 +27,7 @@ _WHAT = ("q", "v", "a")
 Chosen: TypeAlias = str | int | Iterable[str | int] | None  # coordinates, or "all"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Recorder(metaclass=Checked):
     """The rows and coordinates of a run that are kept.
 

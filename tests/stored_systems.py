@@ -152,7 +152,7 @@ RUNS: dict[str, tuple[Build, object, dict]] = {
             ex.GeneralizedAlpha(h=0.02, form="d", force="interpolated"), ex.Newmark(h=0.1, newton_max=3),
             ex.GeneralizedAlpha(h=0.05, form="v", family="wbz", error_tol=1e-4), ex.MoreauJean(h=0.03, theta=0.7),
             ex.NonsmoothGeneralizedAlpha(h=0.03, rho_inf=0.4), ex.EventDriven(method="newmark", step=0.03),
-            ex.EventDriven(method="generalized-alpha", step=0.03), ex.EventDriven("radau", rtol=1e-4, atol=1e-5),
+            ex.EventDriven(method="generalized-alpha", step=0.03), ex.EventDriven(method="radau", rtol=1e-4, atol=1e-5),
         ])
     },
     **{
@@ -161,12 +161,12 @@ RUNS: dict[str, tuple[Build, object, dict]] = {
             LOOSE, ex.MoreauJean(h=0.02), ex.MoreauJean(h=0.02, mass_point="iterate", theta=0.8),
             ex.NonsmoothGeneralizedAlpha(h=0.02), ex.NonsmoothGeneralizedAlpha(h=0.02, level="velocity"),
             ex.SchatzmanPaoli(h=0.02), ex.EventDriven(method="newmark", step=0.03),
-            ex.EventDriven(method="generalized-alpha", step=0.03), ex.EventDriven("radau", rtol=1e-4, atol=1e-5),
+            ex.EventDriven(method="generalized-alpha", step=0.03), ex.EventDriven(method="radau", rtol=1e-4, atol=1e-5),
         ])
     },
     "masses 0 Newmark": (partial(lambda seed: masses(np.random.default_rng(seed)), 0), ex.EventDriven(method="newmark", step=0.04), {}),
-    "masses 0 Radau": (partial(lambda seed: masses(np.random.default_rng(seed)), 0), ex.EventDriven("radau", rtol=1e-4, atol=1e-5), {}),
-    "chain 2 dopri5": (partial(lambda seed: random_chain(np.random.default_rng(seed)), 2), ex.EventDriven("dopri5", rtol=1e-5), {}),
+    "masses 0 Radau": (partial(lambda seed: masses(np.random.default_rng(seed)), 0), ex.EventDriven(method="radau", rtol=1e-4, atol=1e-5), {}),
+    "chain 2 dopri5": (partial(lambda seed: random_chain(np.random.default_rng(seed)), 2), ex.EventDriven(method="dopri5", rtol=1e-5), {}),
     "five bar Newmark": (five_bar, ex.EventDriven(method="newmark", step=0.04), {"t_end": 0.4}),
     "five bar alpha": (five_bar, ex.EventDriven(method="generalized-alpha", step=0.04), {"t_end": 0.4}),
     "pushed pendulum Newmark": (pushed_pendulum, ex.EventDriven(method="newmark", step=0.05), {"u": PUSHED["u"], "t_end": 0.8}),

@@ -24,14 +24,14 @@ COVERS = ("derivatives/trust.py", "derivatives/verify.py")  # see mutant_rooms.p
 @for_each(
     ("scheme", "told"),
     [
-        (EventDriven("dop853", rtol=1e-6, atol=1e-7), {"method": "dopri5", "rtol": 1e-7, "atol": 1e-8}),
-        (EventDriven("dopri5", rtol=1e-6, atol=5e-13), {"method": "dop853", "rtol": 1e-7, "atol": 1e-13}),
-        (EventDriven("radau", rtol=1e-4, atol=1e-4), {"method": "dop853", "rtol": 1e-5, "atol": 1e-5}),
-        (EventDriven("dop853", rtol=1e-13, atol=1e-14), {"method": "dopri5", "rtol": 1e-12, "atol": 1e-13}),
+        (EventDriven(method="dop853", rtol=1e-6, atol=1e-7), {"method": "dopri5", "rtol": 1e-7, "atol": 1e-8}),
+        (EventDriven(method="dopri5", rtol=1e-6, atol=5e-13), {"method": "dop853", "rtol": 1e-7, "atol": 1e-13}),
+        (EventDriven(method="radau", rtol=1e-4, atol=1e-4), {"method": "dop853", "rtol": 1e-5, "atol": 1e-5}),
+        (EventDriven(method="dop853", rtol=1e-13, atol=1e-14), {"method": "dopri5", "rtol": 1e-12, "atol": 1e-13}),
         (FESD(stages=2, h=0.5), {"stages": 3, "h": 0.25}),
         (FESD(stages=3, h=0.5), {"stages": 4, "h": 0.25}),
         (FESD(stages=4, h=0.5), {"stages": 3, "h": 0.25}),
-        (EventDriven(Newmark(h=0.01), max_steps=77, max_events=88), {"newmark": None, "max_steps": 77, "max_events": 88}),
+        (EventDriven(method=Newmark(h=0.01), max_steps=77, max_events=88), {"newmark": None, "max_steps": 77, "max_events": 88}),
     ],
 )  # fmt: skip
 def test_another_method_has_another_order_or_tolerance(scheme, told):

@@ -471,7 +471,9 @@ def test_a_window_is_read_three_times_a_pixel(window):
     def sample(t, exact):
         return (np.column_stack([3 * t, 5 + 0 * t]),)
 
-    march = SimpleNamespace(knots=np.array([0.0, 1.0]), hits=np.array([]), sample=sample, n_x=2)
+    march = SimpleNamespace(
+        knots=np.array([0.0, 1.0]), hits=np.array([]), sample=sample, n_x=2, of_elements=False
+    )
     run, width = SimpleNamespace(march=march, t=np.array([0.0, 1.0])), 70
     own = np.linspace(*np.clip(window, 0.0, 1.0), 3 * width + 2)
     expected = np.union1d(np.linspace(0.0, 1.0, decimate._EVEN + 1), own)
@@ -486,7 +488,9 @@ def test_only_what_bends_is_read_more_often(hits):
         bent = np.where(t > 0.5, np.sin(300 * (t - 0.5)), 0.0)
         return (np.column_stack([bent, 3 * t, 5 + 0 * t]),)
 
-    march = SimpleNamespace(knots=np.array([0.0, 1.0]), hits=np.array(hits), sample=sample, n_x=3)
+    march = SimpleNamespace(
+        knots=np.array([0.0, 1.0]), hits=np.array(hits), sample=sample, n_x=3, of_elements=False
+    )
     t = decimate._times(SimpleNamespace(march=march, t=np.array([0.0, 1.0])), None, 0, 1.0)
     even = np.linspace(0.0, 1.0, decimate._EVEN + 1)
     expected = even[(even < 0.5) & ~np.isin(even, hits)]  # beside events it is read by others

@@ -204,7 +204,7 @@ def test_a_stroke_is_of_single_precision_unless_it_is_searched():
 def run_with(*has, **more):
     given = {"contacts": (), "rough": (), "switches": (), "n": 1, "changes": (), "coordinates": ["x"], **more}  # fmt: skip
     arrays = {"p": np.zeros((2, given.pop("impulses", 0))), "lam": np.zeros((2, given.pop("laws", 0))), "phi": np.zeros((2, given.pop("bound", 0)))}  # fmt: skip
-    return space(system=space(**given), has=lambda name: name in has, has_velocities=given.pop("speeds", True), **arrays)  # fmt: skip
+    return space(system=space(**given), has=lambda name: name in has, by_laws="laws" in has, has_velocities=given.pop("speeds", True), **arrays)  # fmt: skip
 
 
 @for_each(("part", "run", "there"), [

@@ -118,7 +118,9 @@ def test_a_time_is_added_in_the_middle_of_every_bend():
         x = np.where(t < 0.5, 0.0, (t - 0.5) ** 2)
         return np.column_stack([x, np.zeros_like(t), t * 1e9]), None
 
-    march = space(knots=np.array([0.1234]), hits=np.array([0.75]), n_x=2, sample=sample)
+    march = space(
+        knots=np.array([0.1234]), hits=np.array([0.75]), n_x=2, sample=sample, of_elements=False
+    )
     run = space(march=march, t=np.array([0.0, 1.0]))
     even = np.linspace(0.0, 1.0, decimate._EVEN + 1)
     plain = decimate._times(run, None, 0.0, 1.0)
@@ -129,7 +131,7 @@ def test_a_time_is_added_in_the_middle_of_every_bend():
     assert len(added) >= 145
     window = decimate._times(run, (-1.0, 0.25), 4.0, 1.0)
     EQUAL(window, np.union1d(plain, np.linspace(0.0, 0.25, 14)))
-    march.mult = None
+    march.of_elements = True
     assert len(decimate._times(run, None, 0.0, 1.0)) == decimate._FINER + 1
 
 

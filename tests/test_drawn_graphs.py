@@ -261,14 +261,14 @@ def test_a_run_is_read_at_no_more_times_than_there_is_room_for(monkeypatch):
     """Of a quick sine each chord is halved until this many are reached."""
     monkeypatch.setattr(decimate, "_MOST", 900)
     sample = lambda t, exact: (np.sin(1e4 * t)[:, None], None)  # noqa: E731
-    run = space(march=space(knots=np.zeros(0), hits=np.zeros(0), n_x=1, sample=sample), t=np.array([0.0, 1.0]))  # fmt: skip
+    run = space(march=space(knots=np.zeros(0), hits=np.zeros(0), n_x=1, sample=sample, of_elements=False), t=np.array([0.0, 1.0]))  # fmt: skip
     assert 450 < len(decimate._times(run, None, 0, 1)) <= 900
 
 
 @for_each("laws", [True, False])
 def test_residuals_of_steps_are_on_a_logarithmic_axis(laws):
     """Where nothing is left there is the least value of the axis, 1e-18."""
-    run = space(t=np.array([0.0, 1.0, 3.0]), residuals=np.array([[0.0, 1e-9], [1e-3, 0.0], [1e-5, 1e-7]]), iterations=np.array([0, 4, 2]), has=lambda name: laws, system=space(time_unit="s", discrete=False))  # fmt: skip
+    run = space(t=np.array([0.0, 1.0, 3.0]), residuals=np.array([[0.0, 1e-9], [1e-3, 0.0], [1e-5, 1e-7]]), iterations=np.array([0, 4, 2]), has=lambda name: laws, by_laws=laws, system=space(time_unit="s", discrete=False))  # fmt: skip
     inner = one_step_problem.__wrapped__
     with pytest.MonkeyPatch.context() as patch:
         put(patch, inner, compose=lambda columns, widths: columns)

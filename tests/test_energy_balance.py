@@ -50,7 +50,7 @@ def test_every_model_accounts_for_its_energy(name, scheme):
 
 
 @pytest.mark.parametrize("method", [ex.Newmark(h=0.02), ex.MoreauJean(h=0.02),
-                                    ex.EventDriven(ex.Newmark(h=0.02))], ids=repr)  # fmt: skip
+                                    ex.EventDriven(method=ex.Newmark(h=0.02))], ids=repr)  # fmt: skip
 def test_average_acceleration_leaves_nothing_in_a_linear_system(method):
     """Damped, driven, with matrices that are full: the balance closes to round-off."""
     rng = np.random.default_rng(3)

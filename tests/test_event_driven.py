@@ -406,11 +406,11 @@ def test_a_force_that_is_no_number_is_said(method):
 def test_radau_takes_a_step_again_where_newtons_method_fails(force, rtol):
     system = ex.MechanicalSystem("kink", "x", force=[force], start={"v": [1], "t_end": 1})
     explicit = ex.simulate(system, ex.EventDriven(rtol=1e-11, atol=1e-12))
-    stiff = ex.simulate(system, ex.EventDriven("radau", rtol=rtol, atol=rtol))
+    stiff = ex.simulate(system, ex.EventDriven(method="radau", rtol=rtol, atol=rtol))
     assert np.abs(stiff.q[-1] - explicit.q[-1]).max() <= 20 * rtol + 1e-7
 
 
-@pytest.mark.parametrize("scheme", [ex.EventDriven(), ex.EventDriven("newmark")], ids=repr)
+@pytest.mark.parametrize("scheme", [ex.EventDriven(), ex.EventDriven(method="newmark")], ids=repr)
 def test_contacts_that_meet_at_once_have_an_event_each(scheme):
     corner = ex.MechanicalSystem(
         "corner", "x y", contacts=[ex.Contact("x", 1, "wall"), ex.Contact("y", 0.5, "floor")],

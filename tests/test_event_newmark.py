@@ -1,4 +1,4 @@
-"""`EventDriven(Newmark(...))`: structural schemes that stop at their events."""
+"""`EventDriven(method=Newmark(...))`: structural schemes that stop at their events."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ FAMILY = [
 
 def at(scheme, h):
     """The scheme with another step."""
-    return EventDriven(replace(scheme, h=h))
+    return EventDriven(method=replace(scheme, h=h))
 
 
 @pytest.mark.parametrize("scheme", FAMILY, ids=repr)
@@ -79,12 +79,12 @@ def test_a_closed_contact_is_held_and_let_go():
     """A ball on a table that begins to shake: released where the table falls faster than g."""
     system = models["vibrating_table"]()
     truth = ex.simulate(system, EventDriven(rtol=1e-11, atol=1e-12), t_end=1.0)
-    run = ex.simulate(system, EventDriven(Newmark(h=1e-3)), t_end=1.0)
+    run = ex.simulate(system, EventDriven(method=Newmark(h=1e-3)), t_end=1.0)
     assert [e.kind for e in run.events] == [e.kind for e in truth.events]
     np.testing.assert_allclose([e.t for e in run.events], [e.t for e in truth.events], atol=1e-4)
     held = ex.MechanicalSystem("held", q="y", mass=2, force="-19.62", contacts=[ex.Contact("y")])
     held.start(q=[0.0])
-    run = ex.simulate(held, EventDriven(GeneralizedAlpha(h=0.1)), t_end=1)
+    run = ex.simulate(held, EventDriven(method=GeneralizedAlpha(h=0.1)), t_end=1)
     np.testing.assert_allclose(run.lam, 19.62)
     np.testing.assert_allclose(run.q, 0, atol=1e-15)
 
@@ -136,24 +136,28 @@ def test_sensitivities_are_those_of_the_steps(scheme):
 
 def test_refusals():
     with pytest.raises(NotApplicable, match="second-order"):
-        ex.simulate(models["thermostat"](), EventDriven(Newmark()))
+        ex.simulate(models["thermostat"](), EventDriven(method=Newmark()))
     with pytest.raises(BadValue, match="recomputes"):
-        EventDriven(Newmark(a0="zero"))
+        EventDriven(method=Newmark(a0="zero"))
     with pytest.raises(BadValue, match="Newmark"):
-        EventDriven("euler")
+        EventDriven(method="euler")
     with pytest.raises(NotApplicable, match="explicit"):
-        ex.sensitivity(models["bouncing_ball"](), EventDriven(Newmark()), method="adjoint")
+        ex.sensitivity(models["bouncing_ball"](), EventDriven(method=Newmark()), method="adjoint")
 
 
 def test_it_survives_saving(tmp_path):
     run = ex.simulate(
-        models["bouncing_ball"](), EventDriven(GeneralizedAlpha(h=0.05, rho_inf=0.5)), t_end=2
+        models["bouncing_ball"](),
+        EventDriven(method=GeneralizedAlpha(h=0.05, rho_inf=0.5)),
+        t_end=2,
     )
     again = ex.load(run.save(tmp_path / "run"))
     assert again.scheme == run.scheme
     np.testing.assert_array_equal(again.q, run.q)
     assert (
-        ex.simulate(models["bouncing_ball"](), EventDriven("newmark", step=0.05)).scheme.newmark.h
+        ex.simulate(
+            models["bouncing_ball"](), EventDriven(method="newmark", step=0.05)
+        ).scheme.newmark.h
         == 0.05
     )
 
@@ -163,12 +167,12 @@ def test_a_panel_keeps_the_method_it_was_given():
     from explorer.panels.code import opening
 
     method = GeneralizedAlpha(h=0.05, rho_inf=0.5)
-    session = ex.explore(models["bouncing_ball"](), EventDriven(method)).session
-    assert session.solution.scheme == EventDriven(method)
+    session = ex.explore(models["bouncing_ball"](), EventDriven(method=method)).session
+    assert session.solution.scheme == EventDriven(method=method)
     assert "GeneralizedAlpha(h=0.05, rho_inf=0.5)" in opening(session)[-1]
-    assert EventDriven(str(method)) == EventDriven(method)
+    assert EventDriven(method=str(method)) == EventDriven(method=method)
     session.load_state(session.to_json())
-    assert session.solution.scheme == EventDriven(method)
+    assert session.solution.scheme == EventDriven(method=method)
 
 
 @pytest.mark.parametrize("force", ["combined", "interpolated"])
@@ -183,7 +187,7 @@ def test_sensitivities_follow_steps_that_change(force):
     )  # fmt: skip
     form = {"force": force} if force == "interpolated" else {}
     scheme = GeneralizedAlpha(h=0.1, rho_inf=0.5, error_tol=1e-4, **form)
-    sens = ex.sensitivity(system, EventDriven(scheme), "w")
+    sens = ex.sensitivity(system, EventDriven(method=scheme), "w")
     steps, co = sens.run.march.steps, scheme.coefficients
     assert np.ptp(steps.h[:-1]) > 0.3 * steps.h[:-1].max()
 

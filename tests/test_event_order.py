@@ -408,7 +408,7 @@ def test_an_event_at_the_end_of_the_run_is_said():
 @pytest.mark.parametrize("rtol", [1e-4, 1e-6])
 def test_radau_leaves_a_wall_slowly(rtol):
     """Its polynomial has the slope of the flow where a step begins: nothing falls back at once."""
-    scheme = ex.EventDriven("radau", rtol=rtol, atol=0.1 * rtol)
+    scheme = ex.EventDriven(method="radau", rtol=rtol, atol=0.1 * rtol)
     for seed in (*range(40), 77, 128):
         rho, t_end, _ = grazing(seed)
         run = ex.simulate(OSCILLATOR, scheme, rho=rho, t_end=t_end)

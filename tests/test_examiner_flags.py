@@ -87,7 +87,7 @@ SPOILED = {
     "reset": ("bounces", ex.EventDriven(), jumped),
     "guard": ("bounces", ex.EventDriven(), forgotten),
     "impact": ("impact_oscillator", ex.EventDriven(), jumped),
-    "impact of Newmark": ("impact_oscillator", ex.EventDriven("newmark", step=5e-3), jumped),
+    "impact of Newmark": ("impact_oscillator", ex.EventDriven(method="newmark", step=5e-3), jumped),
     "missed impact": ("impact_oscillator", ex.EventDriven(), forgotten),
     "flow": ("pendulum", ex.EventDriven(rtol=1e-9), scaled("x", 1e-5, SLOW)),
     "slide": ("kinks", ex.EventDriven(), scaled("x", 1e-4, SLOW)),
@@ -118,7 +118,7 @@ ROCKING = {"B": 0.8554, "H": 2.0, "g": 7.6664, "e": 0.0, "tilt": 0.5}
 def test_what_a_step_of_second_order_leaves_of_a_gap_is_no_fault_and_more_is():
     deep, said = [], []
     for step in (0.01, 0.005):
-        scheme = ex.EventDriven("generalized-alpha", step=step)
+        scheme = ex.EventDriven(method="generalized-alpha", step=step)
         run = run_of("rocking_block", scheme, rho=ROCKING, t_end=3.6)
         deep.append(np.abs(run.gap[-1]).max())
         known, rho, end = contacts.written(run.system), contacts.rho_of(run), len(run.t) - 1

@@ -46,7 +46,7 @@ def stop(over):
 def test_a_kink_costs_no_digits(method):
     """An estimate by orders is up to a hundred times too small over a kink: steps allow for it."""
     for rtol in (1e-5, 1e-7, 1e-9):
-        scheme = ex.EventDriven(method, rtol=rtol, atol=0.1 * rtol)
+        scheme = ex.EventDriven(method=method, rtol=rtol, atol=0.1 * rtol)
         for over in ("Max(x - 0.3, 0)", "(x - 0.3 + Abs(x - 0.3))/2"):
             run = ex.simulate(stop(over), scheme)
             assert run.certificate["flow"].value <= 1
@@ -56,7 +56,7 @@ def test_a_kink_costs_no_digits(method):
 @pytest.mark.parametrize("method", ["dopri5", "dop853", "radau"])
 def test_smooth_flows_keep_their_tolerance(method):
     for model in (ex.models.pendulum(), ex.models.thermostat(), ex.models.stribeck_belt()):
-        run = ex.simulate(model, ex.EventDriven(method, rtol=1e-8), t_end=5)
+        run = ex.simulate(model, ex.EventDriven(method=method, rtol=1e-8), t_end=5)
         assert run.certificate["flow"].ok
 
 
@@ -168,7 +168,11 @@ def test_forces_that_cancel_do_not_keep_radau_from_a_state(rho, t_end):
     """At rest the weight and the forces of contacts cancel, and accelerations are round-off."""
     times = np.linspace(t_end - 1, t_end, 2000)
     run = ex.simulate(
-        ex.models.rocking_block(), ex.EventDriven("radau"), rho=rho, t_end=t_end, t_eval=times
+        ex.models.rocking_block(),
+        ex.EventDriven(method="radau"),
+        rho=rho,
+        t_end=t_end,
+        t_eval=times,
     )
     assert np.isfinite(run.x).all()
     assert run.status.ok
@@ -176,7 +180,7 @@ def test_forces_that_cancel_do_not_keep_radau_from_a_state(rho, t_end):
 
 
 def test_a_row_without_state_is_said():
-    run = copy.copy(ex.simulate(ex.models.pendulum(), ex.EventDriven("radau")))
+    run = copy.copy(ex.simulate(ex.models.pendulum(), ex.EventDriven(method="radau")))
     assert "states" not in [check.name for check in run.certificate]
     x = run.x.copy()
     x[[5, 9]] = np.nan

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+import re
 import warnings
 
 import numpy as np
@@ -104,8 +106,8 @@ def test_only_the_step_needs_no_name(name):
     ("scheme", "order", "across"),
     [
         (ex.EventDriven(), 8, 8),
-        (ex.EventDriven("dopri5"), 5, 5),
-        (ex.EventDriven(ex.Newmark(h=0.01, gamma=0.6, beta=0.4)), 1, 1),
+        (ex.EventDriven(method="dopri5"), 5, 5),
+        (ex.EventDriven(method=ex.Newmark(h=0.01, gamma=0.6, beta=0.4)), 1, 1),
         (ex.FESD(stages=1), 1, 1),
         (ex.FESD(stages=3), 5, 5),
         (ex.FESD(stages=2, tableau="gauss"), 4, 4),
@@ -144,3 +146,42 @@ def test_bounds_of_event_location_follow_its_tolerance():
     assert tight["energy"].value < loose["energy"].value
     assert tight.ok
     assert loose.ok
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: ex.EventDriven("dop853"), "EventDriven takes no positional argument: write EventDriven(method=...)"),
+        (lambda: ex.Iteration(5.0), "write Iteration(bound=...)"),
+        (lambda: ex.MoreauJean(1e-3, "lemke"), "takes only h as a positional argument: write MoreauJean(h=..., lcp=...)"),
+        (lambda: ex.Recorder(10), "no positional arguments, but 1 is given. Write Recorder(every=...)"),
+        (lambda: ex.PredictiveControl("receding"), "Write PredictiveControl(horizon=...)"),
+        (lambda: ex.study.Section("stop", 1.0), "Write Section(event, period=...)"),
+        (lambda: ex.OptimalControlProblem(ex.models.sliding_mode(), 1.0, 20),
+         "takes 2 positional arguments, but 3 are given. Write OptimalControlProblem(system, t_end, intervals=...)"),
+        (lambda: ex.Plan.feedback(None, 1, 2, 3), "takes 2 positional arguments, but 3 are given. Write feedback(Q, R, Qf=...)"),
+        (lambda: ex.reformulations.smoothing(ex.models.sliding_mode(), 0.1), "Write smoothing(system, width=...)"),
+        (lambda: ex.views.event_table(RUN(), 10), "Write event_table(solution, most=...)"),
+        (lambda: ex.views.trajectory(RUN(), lines=3), "views.trajectory has no argument 'lines'"),
+    ],
+)  # fmt: skip
+def test_knobs_have_names(call, words):
+    """A knob without its name is refused with the words to write."""
+    with pytest.raises(ex.BadArgument, match=re.escape(words)):
+        call()
+
+
+@functools.cache
+def RUN():
+    return ex.simulate(ex.models.bouncing_ball(), ex.MoreauJean(h=1e-2), t_end=0.1)
+
+
+def test_views_of_sensitivities_have_their_knobs_by_name():
+    sens = ex.sensitivity(ex.models.bouncing_ball(), "EventDriven", "g", t_end=0.7)
+    assert ex.views.saltation(sens, k=0).data
+    for call, words in (
+        (lambda: ex.views.saltation(sens, 0), "Write views.saltation(sens, k=...)"),
+        (lambda: ex.views.twins(sens, "g", 0.1), "Write views.twins(sens, wrt, delta=...)"),
+    ):
+        with pytest.raises(ex.BadArgument, match=re.escape(words)):
+            call()

@@ -151,7 +151,7 @@ ROUND = [
 @for_each(("make", "values"), ROUND)
 def test_costs_may_name_inputs_and_the_complex_step_agrees(make, values):
     """Running and terminal ones; direct, adjoint and complex step to round-off."""
-    scheme = ex.EventDriven("dop853", rtol=1e-11, atol=1e-12)
+    scheme = ex.EventDriven(method="dop853", rtol=1e-11, atol=1e-12)
     for u in (ex.Input.constant(GRID, values), ex.Input.linear(GRID, [*values, 0.3])):
         system = make()
         x = system.coordinates[0]

@@ -46,7 +46,9 @@ WAYS = [
 def test_steps_end_where_a_force_turns_and_keep_their_tolerance(force, method):
     """By the closed form, down to the finest tolerance, and with a step's end at each kink."""
     for rtol in (1e-6, 1e-9, 1e-12)[: 2 if method == "radau" else 3]:
-        run = ex.simulate(bilinear(force), ex.EventDriven(method, rtol=rtol, atol=0.1 * rtol))
+        run = ex.simulate(
+            bilinear(force), ex.EventDriven(method=method, rtol=rtol, atol=0.1 * rtol)
+        )
         assert np.abs(run.x[-1] - motion(run.t[-1])).max() <= 30 * rtol
         ends = np.append(run.march.steps.t, run.t[-1])
         for kink in (np.pi, PERIOD, PERIOD + np.pi, 3 * PERIOD):
@@ -59,7 +61,7 @@ def test_steps_end_where_a_force_turns_and_keep_their_tolerance(force, method):
 def test_newmarks_methods_keep_their_order_across_kinks(method):
     h = 0.04 / 2.0 ** np.arange(5)
     off = [
-        np.abs(ex.simulate(bilinear(WAYS[0]), ex.EventDriven(method, step=one)).x[-1]
+        np.abs(ex.simulate(bilinear(WAYS[0]), ex.EventDriven(method=method, step=one)).x[-1]
                - motion(3 * PERIOD + 1)).max()
         for one in h.tolist()
     ]  # fmt: skip

@@ -238,20 +238,49 @@ def told_apart() -> set[str]:
         if isinstance(node, ast.ClassDef) and node.name not in ("Solution", "Event")
     }
     return {
-        f"{path.relative_to(EXPLORER)}: {node.id}"
+        f"{path.relative_to(EXPLORER)}: {asked}"
         for room in ("views", "panels", "study")
         for path in (EXPLORER / room).rglob("*.py")
         for call in nodes(path)
         if isinstance(call, ast.Call)
-        and getattr(call.func, "id", "") in ("isinstance", "issubclass")
-        for node in ast.walk(call)
-        if isinstance(node, ast.Name) and node.id in parts
+        for asked in asks(call, parts)
     }
+
+
+RESULTS = {"run", "sol", "solution", "march", "event", "trajectory"}  # what results are called
+
+
+def asks(call: ast.Call, parts: Collection[str]) -> set[str]:
+    """Return by which class, or by which attribute of a result, a call tells kinds apart."""
+    of = getattr(call.func, "id", "")
+    if of in ("isinstance", "issubclass"):
+        return {n.id for n in ast.walk(call) if isinstance(n, ast.Name) and n.id in parts}
+    if of == "hasattr" or (of == "getattr" and len(call.args) == 3):
+        first = ast.unparse(call.args[0])
+        return {ast.unparse(call)} if first.rpartition(".")[2] in RESULTS else set()
+    return set()
 
 
 def test_nothing_asks_which_kind_of_result_it_has():
     """A view asks a solution for what it draws: every scheme returns the same class."""
     assert told_apart() == set()
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ("isinstance(part, Contacts)", 1),
+        ("hasattr(run.march, 'y')", 1),
+        ("getattr(event, f'x_{side}', None)", 1),
+        ("getattr(event, name)", 0),
+        ("hasattr(scheme, 'coefficients')", 0),
+        ("run.has('march')", 0),
+    ],
+)
+def test_a_question_for_the_kind_of_result_is_seen(source, count):
+    """The check itself is checked."""
+    call = next(node for node in walked(source) if isinstance(node, ast.Call))
+    assert len(asks(call, {"Contacts"})) == count
 
 
 EXCEPTIONS = {  # public signatures whose keyword arguments users type; at most five

@@ -531,3 +531,12 @@ def test_a_start_follows_its_parameters_also_where_formulas_are_only_a_guess():
         guess = np.array([1.1 * np.cos(0.5), np.sin(0.5)])
         assert [x, y] == pytest.approx(guess / np.hypot(*guess), abs=1e-12)  # the nearest place
         assert run.v[0] == pytest.approx(w * (y + x) * np.array([-y, x]), abs=1e-12)
+
+
+def test_a_mechanism_says_its_name_and_how_much_it_has():
+    arm = ex.Linkage("arm")
+    arm.pin("O", 0, 0)
+    arm.point("P", 1, 0)
+    arm.bar("O", "P", mass=1)
+    assert repr(arm) == "Linkage('arm': 2 points, 1 part)"
+    assert repr(ex.Multibody("body")) == "Multibody('body': 0 points, 0 parts)"

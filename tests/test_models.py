@@ -56,8 +56,9 @@ def conforms(system, scheme) -> None:
     if sol.has("march"):
         n_x = n if hybrid else 2 * n
         shapes |= {"x": (rows, n_x), "rates": (rows, n_x), "lam": (rows, nc), "mode": (rows,)}
-    absent = () if sol.has_velocities else sol.ABSENT  # a state has no velocities, gaps, impulses
-    assert not any(hasattr(sol, name) for name in absent)
+    absent = sol.ABSENT  # a state has no velocities, gaps, impulses; a motion has no modes
+    missed = {*absent} - {"lam" if sol.has("multipliers") else ""}
+    assert not any(hasattr(sol, name) for name in missed)
     shapes = {name: shape for name, shape in shapes.items() if name not in absent}
     for name, shape in shapes.items():
         assert getattr(sol, name).shape == shape, name
@@ -71,7 +72,7 @@ def conforms(system, scheme) -> None:
     else:
         assert (np.diff(sol.t) > 0).all()
         assert sol.t[-1] == system.t_end
-        laws = sol.has("laws")
+        laws = sol.by_laws
         (
             keeps_to_its_formula
             if system.discrete

@@ -385,7 +385,7 @@ def test_errors_add_up_through_the_march_to_events_too(method):
     more = {"beta": 1 / 6} if method is Newmark else {"rho_inf": 0.6}
     for make in SIMPLE.values():
         system, scheme = make(), method(error_tol=tol, **more)
-        alone, run = ex.simulate(system, scheme), ex.simulate(system, EventDriven(scheme))
+        alone, run = ex.simulate(system, scheme), ex.simulate(system, EventDriven(method=scheme))
         truth = ex.simulate(system, TIGHT).q[-1]
         assert run.march.counts[0] > 0.4 * len(alone.t)
         assert np.abs(run.q[-1] - truth).max() <= 2 * tol * len(alone.t)

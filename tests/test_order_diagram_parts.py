@@ -45,14 +45,19 @@ def test_steps_are_those_of_elements(scheme, told):
 
 def test_an_end_is_the_state_at_the_last_time():
     """By the steps of a run without what its events remember, or by its last row."""
-    rows = space(q=np.array([[1.0, 2.0], [3.0, 4.0]]))
+    rows = space(q=np.array([[1.0, 2.0], [3.0, 4.0]]), has=lambda what: False)
     assert module._end(rows).tolist() == [3.0, 4.0]
 
     def sample(t, exact):
         assert exact is False
         return np.array([[t[0], 2 * t[0], 77.0]]), None
 
-    run = space(march=space(sample=sample), status=space(t=2.5), system=space(n=2))
+    run = space(
+        march=space(sample=sample),
+        status=space(t=2.5),
+        system=space(n=2),
+        has=lambda what: what == "march",
+    )
     assert module._end(run).tolist() == [2.5, 5.0]
 
 

@@ -536,3 +536,7 @@ def test_an_accumulation_is_listed_with_its_kind():
         "rows"
     ]
     assert (rows[0][1], rows[-1][1]) == ("impact", "zeno")
+
+
+def test_a_panel_says_which_model_it_shows():
+    assert repr(ex.explore("bouncing_ball")) == "ExplorePanel of 'bouncing ball'"

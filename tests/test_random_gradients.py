@@ -106,8 +106,8 @@ def apart(system, scheme, method, beside) -> tuple[float, bool]:
 def test_a_gradient_is_right_or_not_trusted(kind, seed):
     rng = np.random.default_rng(seed)
     system, pair = kind(rng), ("dop853", "dopri5", "radau")[seed % 3]
-    scheme = EventDriven(pair, rtol=1e-8, atol=1e-9)
-    beside = EventDriven("dopri5" if pair == "dop853" else "dop853", rtol=1e-12, atol=1e-13)
+    scheme = EventDriven(method=pair, rtol=1e-8, atol=1e-9)
+    beside = EventDriven(method="dopri5" if pair == "dop853" else "dop853", rtol=1e-12, atol=1e-13)
     method = "adjoint" if seed % 2 and pair != "radau" else "direct"
     off, trusted = apart(system, scheme, method, beside)
     assert off < 1e-4 or not trusted
@@ -116,6 +116,6 @@ def test_a_gradient_is_right_or_not_trusted(kind, seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_gradient_by_newmark_is_that_of_its_steps(seed):
     """The quotients are of the same steps; an event cuts one of them in two."""
-    scheme = EventDriven(Newmark(h=1e-3))
+    scheme = EventDriven(method=Newmark(h=1e-3))
     off, trusted = apart(masses(np.random.default_rng(seed)), scheme, "direct", scheme)
     assert off < 1e-3 or not trusted

@@ -274,8 +274,8 @@ def test_nothing_cites_the_software():
 def test_what_a_scheme_is_told_to_do_is_cited():
     assert "mazhar-2015" in ex.cite(ex.MoreauJean(cone="apgd")).keys
     assert "mazhar-2015" not in ex.cite(ex.MoreauJean()).keys
-    assert "chung-hulbert-1993" in ex.cite(ex.EventDriven("generalized-alpha")).keys
-    assert "hilber-1977" in ex.cite(ex.EventDriven(ex.GeneralizedAlpha(family="hht"))).keys
+    assert "chung-hulbert-1993" in ex.cite(ex.EventDriven(method="generalized-alpha")).keys
+    assert "hilber-1977" in ex.cite(ex.EventDriven(method=ex.GeneralizedAlpha(family="hht"))).keys
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,90 @@ def answered(part, what) -> bool:
     return True
 
 
+DIFFERENT = (
+    "bouncing_ball", "stick_slip", "duffing", "pendulum", "four_bar_stop", "portal_frame",
+    "relay_feedback", "sliding_mode", "two_blocks_on_belt", "diode_bridge", "thermostat",
+    "tent_map", "disc_pile",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_the_names_of_a_run_are_those_of_its_model(name):
+    """What tab completion shows after one scheme, every other scheme has, in the same shape."""
+    system, runs = SYSTEMS[name], []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for scheme in ex.schemes_for(system):
+            end = 8 if system.discrete else min(system.t_end, 10 * getattr(scheme, "h", system.h))
+            runs.append(ex.simulate(system, scheme, t_end=end, throw=False))
+    shown = [[k for k in dir(run) if k[0] != "_"] for run in runs]  # before rows are made
+    assert all(names == shown[0] for names in shown)
+    assert {"t", "q", "x", "events", "steps", "status", "scheme", "system"} <= {*shown[0]}
+    for what in {*shown[0], *(k for part in PARTS.values() for k in part.flat)}:
+        assert len({form_of(run, what) for run in runs}) == 1, what
+        assert len({run.has(what) for run in runs if what not in ("scheme", "asked")}) <= 1, what
+    for what in {*shown[0]} - {"potential"}:
+        assert form_of(runs[0], what) != "refused", what
+
+
+def form_of(run, what) -> object:
+    """Return the kind and the trailing shape of an array, else the type; or that it is refused."""
+    try:
+        value = getattr(run, what)
+    except (NoSuchName, ex.NotApplicable):
+        return "refused"
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind, value.shape[1:]
+    return "a scheme" if what == "scheme" else type(value).__name__
+
+
+def test_a_name_that_a_run_has_not_is_refused_with_the_reason():
+    ball = ex.simulate(ex.models.bouncing_ball(), "EventDriven", t_end=2.0)
+    for what, why in (
+        ("alpha", "without laws and step functions. This run has: states, contacts, steps, events"),
+        ("theta", "without laws and step functions. This run has: states, contacts"),
+        ("u", "'bouncing ball' declares no inputs. This run has: states, contacts"),
+        ("mode", "solution.events has what happened. This run has: states, contacts"),
+        ("phi", "'bouncing ball' declares none. This run has: states, contacts"),
+        ("nonsense", "This run has: states, contacts, steps, events. dir(run) lists all names"),
+        ("enrgy", "Did you mean 'energy'?"),
+    ):
+        with pytest.raises(NoSuchName, match=re.escape(why)):
+            getattr(ball, what)
+        assert not ball.has(what)
+
+
+def test_what_one_scheme_alone_has_is_of_its_steps():
+    """Another scheme says which have it; the names of before go on answering."""
+    system = ex.models.bouncing_ball()
+    located = ex.simulate(system, "EventDriven", t_end=0.5)
+    stepped = ex.simulate(system, ex.MoreauJean(h=1e-2), t_end=0.5)
+    assert {"z", "S", "nearest", "iterations", "residuals"} <= {*dir(located.steps)}
+    assert located.steps.z is located.z
+    assert (stepped.steps.residuals == stepped.residuals).all()
+    assert "z" not in dir(stepped.steps)
+    for where in (stepped, stepped.steps):
+        with pytest.raises(NoSuchName, match="MoreauJean records none of it: EventDriven and FESD"):
+            where.z
+    with pytest.raises(NoSuchName, match=r"sol.steps has no 'q'"):
+        stepped.steps.q
+    assert stepped.state(0.105) == pytest.approx([*stepped.at(0.105).q, *stepped.at(0.105).v])
+    assert stepped.refined() is stepped
+
+
+@pytest.mark.parametrize("name", ["tent_map", "thermostat", "relay_feedback", "diode_bridge"])
+def test_events_of_no_motion_have_no_speeds(name):
+    """Neither where none has happened, nor where a law has changed its place."""
+    system = SYSTEMS[name]
+    for end in (8, 8) if system.discrete else (2 * system.h, system.t_end):
+        events = ex.simulate(system, t_end=end).events
+        for table in (repr(events), events._repr_html_()):
+            assert "N s" not in table
+            assert "()" not in table
+            assert ("guard" in table) == bool(events)
+    assert "N s" in ex.simulate(SYSTEMS["bouncing_ball"]).events._repr_html_()
+
+
 SAVED = sorted((Path(__file__).parent / "data" / "saved").glob("*.npz"))
 
 
@@ -97,6 +181,8 @@ def test_a_file_of_before_loads(path):
     run = ex.load(path)
     with np.load(path) as file:
         for name in {*file} - {"spec", "phi", "p_phi"}:
+            if name == "mode" and run.has_velocities:  # what motions have no more
+                continue
             if name.startswith("recorded_"):
                 continue
             if file[name].size:

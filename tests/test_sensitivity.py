@@ -452,7 +452,7 @@ def test_methods_agree_across_friction():
         other = ex.sensitivity(system, TIGHT, None, cost, method, check=True)
         np.testing.assert_allclose(other.cost_gradient, direct.cost_gradient, rtol=1e-8, atol=1e-2)
         assert other.residuals["direct"] < 1e-8  # relative
-    scheme = ex.EventDriven("dopri5", rtol=1e-10, atol=1e-12)
+    scheme = ex.EventDriven(method="dopri5", rtol=1e-10, atol=1e-12)
     other = ex.sensitivity(system, scheme, None, cost, "finite_difference", delta=1e-5)
     np.testing.assert_allclose(other.cost_gradient, direct.cost_gradient, rtol=1e-4, atol=1e2)
 

@@ -182,7 +182,7 @@ def test_twins_at_the_end_of_a_range_lie_on_one_side():
         lambda s: ex.views.sensitivity(s, delta=-1),
         lambda s: ex.views.twins(s, "e", delta=5.0),
         lambda s: ex.views.twins(s, "e", at=99),
-        lambda s: ex.views.saltation(s, 99),
+        lambda s: ex.views.saltation(s, k=99),
     ],
 )
 def test_what_cannot_be_drawn_is_a_sentence(ask):

@@ -324,8 +324,10 @@ def flown(located):
 
     events = [space(t=float(k), contact="a" if k < 3 else "b", kind="released" if k == 2 else "impact",
                     x_minus=np.array([k, -2.0 * k]), x_plus=np.array([k, 2.0 * k])) for k in (1, 2, 3)]  # fmt: skip
-    march = space(y=np.array([4.0, -8.0, 9.0]), sample=sample, steps=space(t=np.arange(4.0)))
-    return space(t=t, x=x, events=events, march=march if located else space(),
+    march = space(
+        y=np.array([4.0, -8.0, 9.0]), sample=sample, steps=space(t=np.arange(4.0)), of_steps=True
+    )
+    return space(by_laws=False, t=t, x=x, events=events, march=march if located else space(),
                  has=lambda name: name in ("mode", "march") if located else name == "mode",
                  recorded_row=lambda name: np.array([0, 1, 5]), has_velocities=True,
                  at=lambda at: space(q=at[:, None], v=-2 * at[:, None]))  # fmt: skip

@@ -117,7 +117,7 @@ def test_the_derivative_of_time_stepping_is_not_trusted():
 def test_what_is_compared_has_the_same_events():
     sens = ex.sensitivity(models["bouncing_ball"](), wrt="g", t_end=1.0)
     assert sequence(sens.solution) == [("impact", "floor")]
-    assert sens.verify(ex.EventDriven("radau", rtol=1e-8)).ok
+    assert sens.verify(ex.EventDriven(method="radau", rtol=1e-8)).ok
     with pytest.raises(ex.BadValue, match="does not differentiate"):
         sens.verify(ex.MoreauJean(h=1e-3))
 
@@ -331,10 +331,10 @@ def test_a_second_opinion_is_by_the_next_method_and_tolerance():
         found = another(ex.FESD(stages=stages, h=0.3))
         assert (found.stages, found.h) == (other, 0.15)
     for rtol, wanted in ((1e-6, 1e-7), (1e-12, 1e-13), (1e-13, 1e-12)):
-        found = another(ex.EventDriven("dopri5", rtol=rtol, atol=10 * rtol))
+        found = another(ex.EventDriven(method="dopri5", rtol=rtol, atol=10 * rtol))
         assert found.method == "dop853"
         np.testing.assert_allclose([found.rtol, found.atol], [wanted, 10 * wanted], rtol=1e-12)
-    newmark = ex.EventDriven(ex.Newmark(h=1e-2), max_steps=123, max_events=45)
+    newmark = ex.EventDriven(method=ex.Newmark(h=1e-2), max_steps=123, max_events=45)
     assert another(newmark) == ex.EventDriven(max_steps=123, max_events=45)
 
 
@@ -470,7 +470,7 @@ def test_growth_up_to_an_event_is_measured_there():
 def test_the_run_that_resolves_a_doubt_is_finer_where_that_is_possible():
     for scheme in (
         ex.EventDriven(rtol=1e-6),
-        ex.EventDriven("radau", rtol=1e-6),
+        ex.EventDriven(method="radau", rtol=1e-6),
         ex.EventDriven(rtol=1e-12),
     ):
         finer = _other(scheme)
@@ -480,7 +480,7 @@ def test_the_run_that_resolves_a_doubt_is_finer_where_that_is_possible():
     finest = ex.EventDriven(rtol=2e-13, atol=1e-14)
     assert 10 < _other(finest).rtol / finest.rtol < 100
     assert _other(finest).atol / finest.atol == pytest.approx(_other(finest).rtol / finest.rtol)
-    halved = _other(ex.EventDriven(ex.Newmark(h=0.02, beta=0.3)))
+    halved = _other(ex.EventDriven(method=ex.Newmark(h=0.02, beta=0.3)))
     assert (halved.newmark.h, halved.newmark.beta) == (0.01, 0.3)
 
 

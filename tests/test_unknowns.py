@@ -130,7 +130,7 @@ def test_each_interval_has_its_value(tmp_path):
     drawn = next(t for t in ex.views.plan.picture(plan).data if t["name"] == "load")
     np.testing.assert_allclose(drawn["y"][::3], LOADS, rtol=1e-6)
     with pytest.raises(NotApplicable, match="'load' has ranges of its own"):
-        plan.follow(ex.PredictiveControl("receding"))
+        plan.follow(ex.PredictiveControl(horizon="receding"))
 
 
 def test_a_run_keeps_the_parameters_that_were_chosen():

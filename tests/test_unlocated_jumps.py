@@ -94,7 +94,7 @@ def test_systems_with_located_switches_are_not_asked():
 @pytest.mark.parametrize("method", ["dop853", "dopri5", "radau"])
 def test_a_kink_costs_no_digits(method, rtol):
     """A step ends on both sides of it, so that the error is that of any other step."""
-    scheme = ex.EventDriven(method, rtol=rtol, atol=rtol / 10)
+    scheme = ex.EventDriven(method=method, rtol=rtol, atol=rtol / 10)
 
     def end(k, slope):  # u = cos(root t) to u = 0, then a force -slope k u
         root, w = mp.sqrt(k), mp.sqrt(slope * k)

@@ -596,7 +596,7 @@ def test_bars_below_the_axis_are_the_times_of_contact(name):
 
 def every_row(solution) -> list:
     """Rows of all events, on one page."""
-    return ex.views.event_table(solution, max(len(solution.events), 1))["rows"]
+    return ex.views.event_table(solution, most=max(len(solution.events), 1))["rows"]
 
 
 @for_each(("name", "preset", "scheme"), RUNS)
@@ -608,13 +608,13 @@ def test_the_table_lists_the_events_in_order(name, preset, scheme):
 
 def listed(solution, most: int) -> None:
     """Assert that a table of so many rows a page says what happened."""
-    table = ex.views.event_table(solution, most)
+    table = ex.views.event_table(solution, most=most)
     assert len(table["rows"]) == min(most, len(solution.events))
     times = [row[table["time_column"]] for row in table["rows"]]
     assert times == sorted(times)
     assert str(len(solution.events) or "No events") in table["note"]
     assert ("shown" in table["note"]) == (len(solution.events) > most)
-    pages = [ex.views.event_table(solution, most, k) for k in range(table["pages"])]
+    pages = [ex.views.event_table(solution, most=most, page=k) for k in range(table["pages"])]
     assert [row for page in pages for row in page["rows"]] == every_row(solution)
     for row, event in zip(table["rows"], solution.events, strict=False):
         assert row[0] == pytest.approx(event.t, rel=1e-4)

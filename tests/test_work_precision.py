@@ -62,7 +62,7 @@ def test_the_error_is_that_against_the_closed_form():
 
 def test_impacts_cost_an_order_unless_they_are_located():
     system = models["impact_oscillator"]()
-    schemes = [EventDriven(Newmark(h=0.1)), MoreauJean()]
+    schemes = [EventDriven(method=Newmark(h=0.1)), MoreauJean()]
     found = work_precision(system, schemes, h=[2e-2 / 2**k for k in range(5)], t_end=6, repeats=1)
     located, stepped = found.curves
     assert (located.name, stepped.name) == ("EventDriven(Newmark)", "MoreauJean")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from explorer.arguments import mapping
+from explorer.arguments import checked, mapping
 from explorer.control.again import checked_begin, later, replanned, shifted
 from explorer.control.aim import aimed, held
 from explorer.control.course import Course
@@ -259,8 +259,9 @@ class Plan(Solved):
         """
         return follow(self, controller, x0, mode0, disturbance, t_end)
 
+    @checked
     def feedback(
-        self, Q: Weights | None = None, R: Weights | None = None, Qf: Weights | None = None
+        self, Q: Weights | None = None, R: Weights | None = None, *, Qf: Weights | None = None
     ) -> Feedback:
         """Return a linear-quadratic feedback along the plan, through its impacts and switches.
 

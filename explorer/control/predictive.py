@@ -25,7 +25,7 @@ __all__ = ["PredictiveControl"]
 HORIZONS = ("shrinking", "receding")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PredictiveControl(metaclass=Checked):
     """Model predictive control, as `Plan.follow` takes it.
 

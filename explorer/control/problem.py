@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 
 import numpy as np
@@ -105,6 +105,7 @@ class OptimalControlProblem(metaclass=Checked):
 
     system: StepSystem | HybridSystem | MechanicalSystem
     t_end: float | Sequence[float] | None = None
+    _: KW_ONLY
     intervals: int = 20
     running: Value = 0
     terminal: Value = 0

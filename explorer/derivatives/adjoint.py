@@ -57,7 +57,7 @@ def solve_adjoint(question: Question, check: bool = False) -> Sensitivity:
     if scheme.tableau.code > 1:
         raise NotApplicable(
             "The adjoint method needs explicit Runge-Kutta steps. Use method='direct', or an "
-            "explicit pair such as EventDriven('dop853')."
+            "explicit pair such as EventDriven(method='dop853')."
         )
     run = question.run(wrt=False, events=True)
     swept = _sweep(question, run)

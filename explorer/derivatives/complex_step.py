@@ -335,7 +335,7 @@ def solve_complex(question: Question) -> Sensitivity:
     if scheme.tableau.code > 1:
         raise NotApplicable(
             "The complex step needs explicit Runge-Kutta steps. Use method='direct', or an "
-            "explicit pair such as EventDriven('dop853')."
+            "explicit pair such as EventDriven(method='dop853')."
         )
     direct = solve(question)
     solution = direct.solution

@@ -202,7 +202,7 @@ class SessionAnswer:
         """Add the events of a run to a frame."""
         if self._has_events():
             rows = 20 if drag else _ROWS
-            frame["table"] = prose_rows(event_table(run, rows, self._page, self._by))
+            frame["table"] = prose_rows(event_table(run, most=rows, page=self._page, by=self._by))
             frame["instants"], frame["blows"] = blows(run.events, _INSTANTS)
 
     def _framed(self, values: Values, status: Status, data: list[Trace]) -> Frame:

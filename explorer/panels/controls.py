@@ -137,7 +137,8 @@ def _input(system: System, name: str, now: Values) -> list[Control]:
 
 def _picks(session: Session) -> list[tuple[str, str]]:
     """Return what can be picked where the solution is not unique, each with its label."""
-    moments = getattr(session.solution, "choices", ())
+    run = session.solution
+    moments = run.choices if run.has("choices") else ()
     now = str(session.state["knobs"].get("picks", ""))
     if not moments and not now:
         return []

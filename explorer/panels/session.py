@@ -173,7 +173,7 @@ class Session(Pinning):
             solution = simulate(states.system(state), scheme, throw=False, **arguments)
         for w in caught:
             if issubclass(w.category, (LessonWarning, ModelWarning, SchemeWarning)):
-                solution.warned = tuple(dict.fromkeys((*solution.warned, str(w.message))))
+                solution = solution.cautioned((str(w.message),))
             else:
                 warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
         if not solution.status.ok:

@@ -50,6 +50,10 @@ class SessionPanel(LivePanel):
         self.session = own
         own.on_change(lambda: None if answer.answering else self.push())
 
+    def __repr__(self) -> str:
+        of = f" of {self.session.system.name!r}" if "session" in vars(self) else ""
+        return f"{type(self).__name__}{of}"
+
     def twin(self, over: Over | None = None, points: int | None = None) -> StaticTwin:
         """Return the static twin of the panel: a page that moves without a kernel.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from explorer.arguments import a
+from explorer.arguments import a, checked
 from explorer.errors import BadModel
 from explorer.parameters import Param, number
 from explorer.systems import HybridSystem, StepSystem
@@ -17,7 +17,8 @@ from explorer.systems import HybridSystem, StepSystem
 __all__ = ["smoothing"]
 
 
-def smoothing(system: StepSystem, width: float = 0.01) -> HybridSystem:
+@checked
+def smoothing(system: StepSystem, *, width: float = 0.01) -> HybridSystem:
     """Return the smooth system, of one mode and without guards; approximate, so only by name.
 
     Parameters

@@ -25,7 +25,10 @@ def column(columns: Mapping[str, np.ndarray], name: str) -> np.ndarray:
         If there is no such column.
     """
     if name not in columns:
-        raise BadValue(f"The run has no column {name!r}.{suggest(name, columns)}")
+        near = suggest(name, columns)
+        if "Did you mean" in near:  # and if it was not meant
+            near += f" It has: {', '.join([*columns][:24])}{', ...' * (len(columns) > 24)}."
+        raise BadValue(f"The run has no column {name!r}.{near}")
     return columns[name]
 
 

@@ -22,7 +22,7 @@ class Constraints(Part):
     """
 
     name: ClassVar[str] = "constraints"
-    flat: ClassVar[tuple[str, ...]] = ("phi", "p_phi", "lam_phi")
+    flat: ClassVar[tuple[str, ...]] = ("phi", "p_phi", "lam_phi", "holds")
 
     @classmethod
     def absence(cls, run: Run) -> str:
@@ -30,13 +30,9 @@ class Constraints(Part):
         system = run.system
         if not system.constraints:
             return f"'{system.name}' declares none"
-        scheme = type(run.scheme).__name__
-        return "" if run.has("phi") else f"{scheme} keeps no record of them"
-
-    @classmethod
-    def answers(cls, run: Run) -> bool:
-        """Whether a mechanical system ran: without constraints no columns."""
-        return run.has_velocities and (not run.has("march") or bool(run.system.constraints))
+        if run.has("march") or (len(run.t) and "phi" in vars(run)):  # t has the rows made
+            return ""
+        return f"{type(run.scheme).__name__} keeps no record of them"
 
     @property
     def phi(self) -> np.ndarray:
@@ -44,12 +40,12 @@ class Constraints(Part):
 
         `quantities` has the units: as the constraint declares them, or those of its formula.
         """
-        return self._stored("phi")
+        return self._row("phi")
 
     @property
     def holds(self) -> np.ndarray:
         """Which constraints hold, (n_t, m) bool: those without a `when` always do."""
-        if self._run.has("march") and self._run.system.constraints:
+        if self._run.has("march"):
             return self._row("holds")
         return np.ones(self.phi.shape, bool)
 
@@ -59,7 +55,7 @@ class Constraints(Part):
 
         Of time stepping that of the step which ends at the row, else that of the impact at the row.
         """
-        return self._stored("p_phi")
+        return self._row("p_phi")
 
     @property
     def lam_phi(self) -> np.ndarray:
@@ -68,15 +64,10 @@ class Constraints(Part):
         Of time stepping the mean over the step that ends at the row.
         """
         if self._run.has("march"):
-            return self._stored("lam_phi")
+            return self._row("lam_phi")
         force = means(self._run.t, self.p_phi)
         force[self._run.jump_rows] = 0.0
         return force
-
-    def _stored(self, name: str) -> np.ndarray:
-        if self._run.system.constraints:
-            return self._row(name)
-        return np.zeros((len(self._run.t), 0))
 
     @property
     def quantities(self) -> list[Quantity]:

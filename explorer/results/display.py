@@ -24,12 +24,14 @@ def plain(heads: Sequence[str], rows: Sequence[Sequence[str]], note: str) -> str
 
 
 def html(heads: Sequence[str], rows: Iterable[Sequence[str]], note: str = "") -> str:
-    """Return a table as HTML; it takes the colours of the text around it."""
+    """Return a table as HTML, of no rows its note; it takes the colours of the text around it."""
 
     def line(tag: str, cells: Sequence[str]) -> str:
         return "".join(f'<{tag} style="{_CELL}">{escape(cell)}</{tag}>' for cell in cells)
 
     body = "".join(f"<tr>{line('td', row)}</tr>" for row in rows)
+    if note and not body:
+        return f"<p>{escape(note)}.</p>"
     head = f"<tr>{line('th', heads)}</tr>"
     caption = f"<p>{escape(note)}.</p>" if note else ""
     return f'{caption}<table style="{_TABLE}"><thead>{head}</thead><tbody>{body}</tbody></table>'

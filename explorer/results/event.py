@@ -169,26 +169,35 @@ class Events(list[E]):
     ----------
     events : iterable of Event
     time_unit : str
+    moved : bool
+        Whether they are of a motion: then they have speeds and impulses, and else modes.
     """
 
-    def __init__(self, events: Iterable[E] = (), time_unit: str = "s") -> None:
+    moved = True
+
+    def __init__(
+        self, events: Iterable[E] = (), time_unit: str = "s", *, moved: bool = True
+    ) -> None:
         super().__init__(events)
-        self.time_unit = time_unit
+        self.time_unit, self.moved = time_unit, moved
 
     def __repr__(self) -> str:
-        return plain(*_columns(self, self.time_unit))
+        return plain(*_columns(self, self.time_unit, self.moved))
 
     def _repr_html_(self) -> str:
-        return html(*_columns(self, self.time_unit))
+        return html(*_columns(self, self.time_unit, self.moved))
 
 
-def _columns(events: Sequence[Event], time_unit: str) -> tuple[list[str], list[list[str]], str]:
+def _columns(
+    events: Sequence[Event], time_unit: str, moved: bool
+) -> tuple[list[str], list[list[str]], str]:
     """Return heads, rows and a note: what the table of some events shows."""
-    moded = any(getattr(e, "mode", "") for e in events)
+    moded = not moved or any(getattr(e, "mode", "") for e in events)
+    time = f"t ({time_unit})" if time_unit else "t"
     if moded:
-        heads = [f"t ({time_unit})", "event", "guard", "mode"]
+        heads = [time, "event", "guard", "mode"]
     else:
-        heads = [f"t ({time_unit})", "event", "contact", "v- (m/s)", "v+ (m/s)", "p (N s)"]
+        heads = [time, "event", "contact", "v- (m/s)", "v+ (m/s)", "p (N s)"]
     rows = []
     for e in events[:_MOST]:
         head = [number(e.t, 6), e.kind, e.contact]

@@ -15,15 +15,18 @@ __all__ = ["Marched"]
 
 
 class Marched(Run):
-    """Methods of a run that marched to its events; each says so of any other run."""
+    """What a run has that marched to its events; a property says so of any other run."""
 
     def state(self, t: float, side: str = "right") -> np.ndarray:
         """Return the state x (n_x,) at a time in s; at an event its limit on `side`.
 
-        `side` is "left", before the event, or "right", after it.
+        `side` is "left", before the event, or "right", after it. A run that stepped over its events
+        has it as `at`, interpolated between rows.
         """
-        self._march("state")
-        return located.state(self, t, side)
+        if "march" in vars(self):
+            return located.state(self, t, side)
+        found = self.at(t, side)
+        return np.concatenate([found.q, found.v])
 
     @property
     def nearest(self) -> float:
@@ -34,9 +37,14 @@ class Marched(Run):
         return float(self._march("nearest").nearest)
 
     def refined(self, points: int = 400) -> Self:
-        """Return the same run with at least `points` rows, for drawing."""
-        march = self._march("refined")
-        return self if len(self.t) >= points else march.rows(self, points)
+        """Return the same run with at least `points` rows, for drawing.
+
+        A run that stepped over its events has the rows of its steps, and is returned as it is.
+        """
+        if "march" not in vars(self) or len(self.t) >= points:
+            return self
+        finer: Self = self.march.rows(self, points)
+        return finer
 
     @cached_property
     def fesd_residual(self) -> dict[str, float]:

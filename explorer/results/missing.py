@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from explorer.errors import NoSuchName
+from explorer.errors import NoSuchName, suggest
 from explorer.results.parts import PARTS
 from explorer.results.run import Run
+from explorer.results.steps import OF_SCHEMES
 
 __all__ = ["missing"]
-
-_MARCHED = {"march", "located", "state", "refined", "nearest", "z", "S", "fesd_residual"}
 
 
 def missing(run: Run, name: str) -> AttributeError:
@@ -19,7 +18,7 @@ def missing(run: Run, name: str) -> AttributeError:
         "A Solution",
         name,
         lambda: [k for k in dir(run) if k.islower() and k != name],
-        _hint(run, name),
+        lambda: _hint(run, name),
     )
 
 
@@ -28,9 +27,7 @@ def _hint(run: Run, name: str) -> str:
     if recorded is not None and recorded.kept(name) == ():
         return f" It was not recorded: {recorded.recorder!r} keeps none of it."
     if name in PARTS:
-        have = [k for k, part in PARTS.items() if not part.absence(run)]
-        why = PARTS[name].absence(run)
-        return f" {why[:1].upper()}{why[1:]}. This run has: {', '.join([*have, 'events'])}."
+        return _without(run, name)
     if system.discrete and name in ("rates", "v", "a"):
         return (
             f" '{system.name}' is a map: run.x holds its iterates, and nothing moves between them."
@@ -39,9 +36,22 @@ def _hint(run: Run, name: str) -> str:
         return (
             f" '{system.name}' is a {system.kind}: run.x holds its states, run.rates their rates."
         )
-    if name in _MARCHED and "march" not in vars(run):
-        scheme = type(run.scheme).__name__
-        return f" {scheme} steps over events: EventDriven and FESD locate them and have it."
     if name in system._state_names():
         return f" It is a column: run[{name!r}]."
-    return ""
+    if name in OF_SCHEMES:
+        return f" {type(run.scheme).__name__} records none of it: {OF_SCHEMES[name]}."
+    if whole := next((k for k, part in PARTS.items() if name in part.flat), ""):
+        return _without(run, whole)
+    near = suggest(name, [k for k in dir(run) if not k.startswith("_")])
+    return near if "Did you mean" in near else f"{_have(run)} dir(run) lists all names."
+
+
+def _without(run: Run, whole: str) -> str:
+    """Return why a run has no such part, and what it has."""
+    why = PARTS[whole].absence(run)
+    return f" {why[:1].upper()}{why[1:]}.{_have(run)}" if why else ""
+
+
+def _have(run: Run) -> str:
+    have = [k for k, part in PARTS.items() if not part.absence(run)]
+    return f" This run has: {', '.join([*have, 'events'])}."

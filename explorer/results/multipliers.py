@@ -24,14 +24,28 @@ class Multipliers(Part):
     """Multipliers of a system x' = ...; as an array `values`, (n_t, k)."""
 
     name: ClassVar[str] = "multipliers"
-    flat: ClassVar[tuple[str, ...]] = ("alpha", "theta", "c", "lam_n", "lam_p", "outputs")
+    flat: ClassVar[tuple[str, ...]] = (
+        *("alpha", "theta", "c", "lam_n", "lam_p"),
+        *("lam", "y", "side", "laws", "outputs"),
+    )
 
     @classmethod
     def absence(cls, run: Run) -> str:
         """Return why a run has no multipliers."""
-        if run.has("laws") or run.has("boundaries"):
+        if run.by_laws or run.has("boundaries"):
             return ""
         return f"'{run.system.name}' is a {run.system.kind} without laws and step functions"
+
+    @classmethod
+    def told(cls, run: Run) -> tuple[str, ...]:
+        """Return which of the flat names the model has: laws alone have neither alpha nor theta."""
+        if cls.absence(run):
+            return ()
+        part = cls(run)
+        stepped = not part._by_laws or part._rewritten
+        without = [] if stepped else ["alpha", "c", "lam_n", "lam_p"]
+        without += [] if hasattr(run.system, "subsystems") else ["theta"]
+        return tuple(name for name in cls.flat if name not in without)
 
     def __array__(self, dtype: type | None = None, copy: bool | None = None) -> np.ndarray:
         """Return `values`."""
@@ -222,7 +236,7 @@ class Multipliers(Part):
 
     @property
     def _by_laws(self) -> bool:
-        return self._run.has("laws")
+        return self._run.by_laws
 
     @property
     def _rewritten(self) -> bool:

@@ -12,6 +12,8 @@ from explorer.results.run import Run
 
 __all__ = ["Part"]
 
+_INNER = {"name", "flat", "absence", "answers", "told", "quantities", "forces", "friction"}
+
 
 class Part:
     """One part of a run, such as its contacts.
@@ -40,6 +42,11 @@ class Part:
         """Whether the flat names have values; those of no contacts have no columns."""
         return not cls.absence(run)
 
+    @classmethod
+    def told(cls, run: Run) -> tuple[str, ...]:
+        """Return which of the flat names the model of a run has, whatever scheme ran."""
+        return cls.flat if cls.answers(run) else ()
+
     @property
     def quantities(self) -> Sequence[Quantity]:
         """What every row has."""
@@ -50,6 +57,9 @@ class Part:
         found: np.ndarray = self._run.recorded_row(name)
         return found
 
+    def __dir__(self) -> list[str]:
+        return [k for k in super().__dir__() if k not in _INNER]
+
     def __repr__(self) -> str:
         names = ", ".join(public(type(self)))
         return f"{type(self).__name__} of {self._run.system.name!r}: {names}"
@@ -57,5 +67,4 @@ class Part:
 
 def public(kind: type) -> list[str]:
     """Return what can be asked of a part."""
-    hidden = {"name", "flat", "absence", "answers", "quantities", "forces", "friction"}
-    return [k for k in dir(kind) if not k.startswith("_") and k not in hidden]
+    return [k for k in dir(kind) if not k.startswith("_") and k not in _INNER]

@@ -11,10 +11,10 @@ import numpy as np
 from explorer.certificate import Certified, Check
 from explorer.recorder import Recorded
 from explorer.results.continuations import Continuations
-from explorer.results.event import Event, Events, LocatedEvent
+from explorer.results.event import Event, Events, LocatedEvent, Sample
 from explorer.status import Status
 from explorer.systems.laws import Law
-from explorer.types import Plain
+from explorer.types import Plain, Reals
 
 __all__ = ["Found", "Rows", "Run"]
 
@@ -50,6 +50,7 @@ class Run(Certified, ABC):
     phi: np.ndarray
     p_phi: np.ndarray
     lam_phi: np.ndarray
+    holds: np.ndarray
     y: np.ndarray
     side: np.ndarray
     alpha: np.ndarray
@@ -90,12 +91,25 @@ class Run(Certified, ABC):
         """Whether the run has a part or a quantity of this name."""
 
     @abstractmethod
+    def at(self, t: float | Reals, side: str = "right") -> Sample:
+        """Return the state at one time, or at several."""
+
+    @abstractmethod
     def recorded_row(self, name: str) -> np.ndarray:
         """Return what the run recorded under this name."""
 
     @abstractmethod
     def kept(self, name: str, make: Callable[[], Found]) -> Found:
         """Return what `make` returns, made once and never saved."""
+
+    @abstractmethod
+    def beside(self) -> list[str]:
+        """Return the names of what the scheme recorded besides what all schemes record."""
+
+    @property
+    def by_laws(self) -> bool:
+        """Whether the steps have solved laws, so that lam, y and side were recorded."""
+        return "laws" in vars(self)
 
     @property
     @abstractmethod

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from explorer.errors import NotApplicable
 from explorer.quantities import quantity
 from explorer.recorder import Recorded
-from explorer.results import columns, export, iterated, law_steps, located, recipe, stepped
+from explorer.results import columns, export, iterated, law_steps, located, names, recipe, stepped
 from explorer.results.energies import Energies
 from explorer.results.event import Event, Events, Sample, within
 from explorer.results.marched import Marched
@@ -38,21 +39,8 @@ if TYPE_CHECKING:
     from explorer.results.inputs import Inputs
     from explorer.results.multipliers import Multipliers
     from explorer.results.springs import Discs, Springs
-    from explorer.results.switches import Switches
 
 __all__ = ["Event", "Sample", "Solution", "within"]
-
-ROWS = (
-    "t", "q", "v", "p", "gap", "gap_dot", "active", "iterations", "residuals", "x", "rates", "lam",
-    "z", "S", "mode", "located", "lam_t", "lam_max", "p_t", "p_max", "slip", "sticks", "alpha",
-    "theta", "c", "branch",
-)  # fmt: skip  # what a run that marched makes of its record when one of them is first asked for
-
-_OF_MOTION = (
-    "v", "p", "gap", "gap_dot", "active", "lam_t", "lam_max", "p_t", "p_max", "slip", "sticks",
-)  # fmt: skip
-
-_INNER = {"concluded", "forget_rows", "kept", "recorded_row", "take"}  # for makers and parts
 
 
 class Solution(Marched, Energies):
@@ -62,12 +50,13 @@ class Solution(Marched, Energies):
     explains why:
 
     contacts : p, lam, gap, gap_dot, active, slip, work, doing and other quantities of friction
-    constraints : phi, p_phi, lam_phi
+    constraints : phi, p_phi, lam_phi, holds
     multipliers : alpha, theta, lam, y, side, laws
     switches : mode, mode_names, signs, times, choices
     inputs : u, u_names
     springs, discs : slip of hysteretic springs; partner of discs
     events : impacts, switches and other events, in order of time
+    steps : iterations, residuals, and what one scheme alone tells of its steps
 
     Their quantities are also attributes of the solution: ``sol.p`` is ``sol.contacts.p``.
 
@@ -76,9 +65,6 @@ class Solution(Marched, Energies):
     t : (n_t,) time in s
     q, v : (n_t, n) coordinates and velocities
     x : (n_t, n_x) the whole state; (q, v) for a mechanical system
-    iterations : (n_t,) Newton iterations of the step
-    residuals : (n_t, 2) of the one-step problem (of contacts in m/s) and of Newton's method, in the
-        `residual_unit` of the scheme
     status : Status
     system, scheme : the system and the scheme of the run
     rho : dict of the parameters
@@ -89,9 +75,8 @@ class Solution(Marched, Energies):
     recorded : the part of the run that a `Recorder` kept; None: all of it
     warned : tuple of str, the warnings; `cautions` holds these and the checks that do not hold
 
-    Schemes of the Newmark family add `a` (n_t, n) accelerations, `error` (n_t,) local error in m,
-    `imbalance` (n_t,) residual in the equations of motion, `parts` (n_t,) of a step. Located runs
-    add `rates` (n_t, n_x) x', `z` (n_t,) running cost, `S` (n_t, n_x + 1, p) sensitivities.
+    The names in ``dir(sol)`` are those of the model, whatever scheme ran. What one scheme alone
+    has, such as sensitivities S of one that locates events, is in ``sol.steps``.
 
     >>> import explorer as ex
     >>> ex.simulate(ex.models.bouncing_ball(), ex.MoreauJean(h=5e-3), t_end=1).q.shape
@@ -144,10 +129,8 @@ class Solution(Marched, Energies):
 
     @property
     def ABSENT(self) -> tuple[str, ...]:
-        """What a system x' = ... has not; lam is a multiplier where laws were solved."""
-        if self.has_velocities:
-            return ()
-        return _OF_MOTION if "laws" in self.__dict__ else (*_OF_MOTION, "lam")
+        """Rows of a scheme that its system does not have."""
+        return names.absent(self)
 
     def take(self, rows: Rows) -> None:
         """Take the rows, but what the system does not have, or the recorder did not keep."""
@@ -158,14 +141,14 @@ class Solution(Marched, Energies):
 
     def forget_rows(self) -> None:
         """Make the rows anew when they are looked at: what they come from has changed."""
-        for name in (*ROWS, "events", "event_rows", "jump_rows", "_once"):
+        for name in (*names.ROWS, "events", "event_rows", "jump_rows", "_once"):
             self.__dict__.pop(name, None)
         self._fill = self._made_by
 
     if not TYPE_CHECKING:  # a type checker would take any attribute then
 
         def __getattr__(self, name: str) -> object:
-            if name in ROWS and "_fill" in self.__dict__:
+            if name in names.ROWS and "_fill" in self.__dict__:
                 self.take(self.__dict__.pop("_fill")())
                 return getattr(self, name)
             if "system" in self.__dict__ and not name.startswith("_"):
@@ -180,10 +163,11 @@ class Solution(Marched, Energies):
             raise missing(self, name)
 
     def __dir__(self) -> list[str]:
-        parts = [part for part in PARTS.values() if part.answers(self)]
-        found = {*super().__dir__(), *(k for part in parts for k in part.flat)}
-        found |= {k for k, part in PARTS.items() if not part.absence(self)}
-        return sorted(found - _INNER)
+        return names.listed(self, set(dir(type(self))))
+
+    def beside(self) -> list[str]:
+        """Return the names of what the scheme recorded besides what all schemes record."""
+        return names.beside(self)
 
     __iter__ = None  # a run is no sequence: iteration would look for columns 0, 1, ...
 
@@ -210,7 +194,10 @@ class Solution(Marched, Energies):
         if name in self.__dict__:
             return True
         told = hasattr(type(self), name) or any(name in part.flat for part in PARTS.values())
-        return (told or name in ROWS) and hasattr(self, name)
+        try:
+            return bool(told or name in names.ROWS) and getattr(self, name, self) is not self
+        except NotApplicable:  # of another form of its multipliers
+            return False
 
     def recorded_row(self, name: str) -> np.ndarray:
         """Return what the run recorded under a name, such as "p"."""
@@ -239,8 +226,16 @@ class Solution(Marched, Energies):
 
     def concluded(self, status: Status, warned: tuple[str, ...], asked: Settings) -> Self:
         """Return this run with how it ended, what was warned of and what was asked for."""
-        self.status, self.warned, self.asked = status, warned, dict(asked)
-        return self
+        new = object.__new__(type(self))  # with rows that wait to be made, unlike a copy
+        new.__dict__.update(self.__dict__, status=status, warned=warned, asked=dict(asked))
+        return new
+
+    def cautioned(self, more: Iterable[str]) -> Self:
+        """Return this run with further warnings; where none is new, the run itself."""
+        warned = tuple(dict.fromkeys((*self.warned, *more)))
+        return (
+            self if warned == self.warned else self.concluded(self.status, warned, self.asked or {})
+        )
 
     @property
     def has_velocities(self) -> bool:
@@ -272,11 +267,13 @@ class Solution(Marched, Energies):
 
     @property
     def pattern(self) -> np.ndarray:
-        """What holds in each step, (n_t, k) int8: two runs with the same can be compared."""
+        """What holds in each step, (n_t, k) int8: two runs with the same can be compared.
+
+        `active` of the contacts, then, where there is friction, what each of them is `doing`.
+        """
         if not self.has_velocities:
             return np.zeros((len(self.t), 0), np.int8)
-        stepped_friction = "doing" in self.__dict__
-        return np.hstack([self.active, self.doing]) if stepped_friction else self.active
+        return np.hstack([self.active, self.doing]) if self.system.rough else self.active
 
     @property
     def _telling(self) -> ModuleType:
@@ -285,12 +282,13 @@ class Solution(Marched, Energies):
             return located
         if self.system.discrete:
             return iterated
-        return law_steps if "laws" in self.__dict__ else stepped
+        return law_steps if self.by_laws else stepped
 
     @cached_property
     def events(self) -> Events[Any]:  # of the kind that the run finds
         """What happened, in order of time: impacts, closings, releases, changes of mode."""
-        return Events(self._telling.events(self), self.system.time_unit)
+        unit, moved = self.system.time_unit, self.has_velocities
+        return Events(self._telling.events(self), unit, moved=moved)
 
     @cached_property
     def event_rows(self) -> list[tuple[int, str, int]]:

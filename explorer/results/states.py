@@ -9,6 +9,7 @@ import numpy as np
 
 from explorer.results.part import Part
 from explorer.results.quantity import Quantity, per_second
+from explorer.results.run import Run
 
 __all__ = ["States"]
 
@@ -18,6 +19,13 @@ class States(Part):
 
     name: ClassVar[str] = "states"
     flat: ClassVar[tuple[str, ...]] = ("x", "rates", "a")
+
+    @classmethod
+    def told(cls, run: Run) -> tuple[str, ...]:
+        """Return q and what else the states of the model are."""
+        if run.has_velocities:
+            return ("q", "v", "a", "x", "rates")
+        return ("q", "x", "branch") if run.system.discrete else ("q", "x", "rates")
 
     @property
     def q(self) -> np.ndarray:

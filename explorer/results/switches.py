@@ -38,6 +38,13 @@ class Switches(Part):
         """Whether the system has one state x' = ..., of one mode or of many."""
         return not run.has_velocities
 
+    @classmethod
+    def told(cls, run: Run) -> tuple[str, ...]:
+        """Return which of the flat names the model has: step functions alone have signs."""
+        without = [] if isinstance(run.system, StepSystem) else ["signs"]
+        without += ["mode"] if run.system.discrete else []
+        return tuple(name for name in super().told(run) if name not in without)
+
     @property
     def mode(self) -> np.ndarray:
         """Number of the mode, or active set, in `mode_names`, (n_t,)."""
@@ -112,4 +119,4 @@ class Switches(Part):
 
     @property
     def _by_laws(self) -> bool:
-        return self._run.has("laws")
+        return self._run.by_laws

@@ -150,7 +150,6 @@ class EventDriven(Picks, Scheme):
     order = 8
     order_across_events = 8
     located = True
-    leading = "method"
 
     method: str | Newmark | GeneralizedAlpha = knob(  # noqa: RUF009
         "dop853", text="method", choices=_CHOICES, types=(Newmark, GeneralizedAlpha)

@@ -60,7 +60,6 @@ class Iteration(Scheme):
         A state of this size has escaped to infinity: the run ends there with the status "escaped".
     """
 
-    leading = "bound"
     accepts = (MapSystem,)
     takes = "maps"
     references = ("hammel-1987",)

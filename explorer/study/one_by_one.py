@@ -12,6 +12,7 @@ import numpy as np
 
 from explorer.dispatch.simulate import simulate
 from explorer.errors import ExplorerError
+from explorer.results.event import LocatedEvent
 from explorer.results.solution import Solution
 from explorer.runs.capture import catch
 from explorer.runs.members import APART, FREE, Asked, Known, Members, Observed, caps
@@ -140,9 +141,9 @@ def _catch(
 def _read(run: Solution, members: Members, asked: Asked, seen: Observed, i: int) -> None:
     """Write what is observed of a run that has reached its end."""
     since = float(members.since[i])
-    located = run.has("march") and hasattr(run.march, "y")  # FESD keeps elements
+    located = run.has("march") and run.march.of_steps  # FESD keeps elements
     seen.end[i] = run.march.y[: seen.end.shape[1]] if located else run.x[-1]
-    if run.has("mode") and not run.has("laws"):  # places of laws are no modes to begin in
+    if run.has("mode") and not run.by_laws:  # places of laws are no modes to begin in
         seen.mode[i] = run.recorded_row("mode")[-1]
     events = [e for e in run.events if e.t >= since]
     for k, name in enumerate(asked.names):
@@ -175,11 +176,10 @@ def _read(run: Solution, members: Members, asked: Asked, seen: Observed, i: int)
         seen.low[i], seen.high[i] = rows.min(axis=0), rows.max(axis=0)
 
 
-def _beside(run: Solution, event: object, before: bool) -> np.ndarray:
-    """Return the state on one side of an event."""
-    side = "minus" if before else "plus"
-    state: np.ndarray | None = getattr(event, f"x_{side}", None)
-    if state is not None and state.size:
-        return state
-    row = event.row  # type: ignore[attr-defined]
-    return np.asarray(run.x[max(row - 1, 0) if before else row])
+def _beside(run: Solution, event: LocatedEvent, before: bool) -> np.ndarray:
+    """Return the state on one side of an event; where it was stepped over, that of its row."""
+    if run.has("march"):
+        state = event.x_minus if before else event.x_plus
+        if state.size:
+            return state
+    return np.asarray(run.x[max(event.row - 1, 0) if before else event.row])

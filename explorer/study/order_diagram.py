@@ -163,7 +163,7 @@ def _smoothed(system: StateSpaceSystem) -> HybridSystem:
 
 def _end(run: Solution) -> np.ndarray:
     """Return the state at the end, without the rows of the solution where they wait to be made."""
-    if not hasattr(run, "march"):
+    if not run.has("march"):
         last: np.ndarray = run.q[-1]
         return last
     state: np.ndarray = run.march.sample(np.array([run.status.t]), exact=False)[0][0]

@@ -152,7 +152,7 @@ def active_set(solution: Solution) -> Picture:
     NotApplicable
         A run without step functions and without contacts.
     """
-    if solution.has("laws"):
+    if solution.by_laws:
         return compose([[modes_plot(fine(solution))]], [1])
     if has_contacts(solution):
         return compose([[doing_plot(fine(solution))]], [1])

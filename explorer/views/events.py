@@ -9,6 +9,7 @@ from typing import Generic, NamedTuple, TypedDict, TypeVar
 import numpy as np
 
 from explorer.arguments import a as needs
+from explorer.arguments import checked
 from explorer.quantities import column, number, unit
 from explorer.results.event import Event, LocatedEvent, Switch
 from explorer.results.solution import Solution
@@ -170,8 +171,9 @@ def _closed(
     return x, np.where(np.isnan(x), np.nan, height).astype(np.float32)
 
 
+@checked
 def event_table(
-    solution: Solution, most: int = 100, page: int = 0, by: tuple[int, bool] = (0, False)
+    solution: Solution, *, most: int = 100, page: int = 0, by: tuple[int, bool] = (0, False)
 ) -> EventTable:
     """Return the events as a table: columns, rows of numbers and text, and a note.
 

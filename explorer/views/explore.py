@@ -64,7 +64,7 @@ def explore(solution: Solution, pinned: Pinned = None, *, look: Look = STATIC) -
     if hybrid:
         time.append(modes_plot(solution, other))
         side = [portrait]
-        if solution.has("laws") and solution.lam.shape[1]:
+        if solution.by_laws and solution.lam.shape[1]:
             side.append(law_plot(solution, points))
     else:
         time.append(velocities_plot(solution, points, few))

@@ -171,7 +171,7 @@ def one_step_problem(solution: Solution) -> Picture:
         A run without multipliers and laws, or one of a mechanical system that locates its events.
     """
     run = solution
-    mechanical = not run.has("laws")
+    mechanical = not run.by_laws
     t, end = run.t, float(run.t[-1])
     traces = [
         curve(

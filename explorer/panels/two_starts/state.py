@@ -180,5 +180,4 @@ def _both(system: System, state: State) -> TwoStarts:
         found = two_starts(system, scheme, offset={see["state"]: see["offset"]}, **asked)
     ours = (LessonWarning, ModelWarning, SchemeWarning)
     said = [str(w.message) for w in caught if issubclass(w.category, ours)]
-    found.second.warned = tuple(dict.fromkeys((*found.second.warned, *said)))
-    return found
+    return replace(found, second=found.second.cautioned(said))

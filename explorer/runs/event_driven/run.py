@@ -51,6 +51,9 @@ class Run:
         Time and state at which the constraints lose rank, where a run has ended for that.
     """
 
+    of_steps = True  # whose states are sampled anywhere between
+    of_elements = False  # whose multipliers move where no state bends
+
     code: int
     seconds: float
     steps: Steps

@@ -76,6 +76,9 @@ class Run(Formulas):
         By how much it lies behind the end of the last element of the slide, s.
     """
 
+    of_steps = False
+    of_elements = True  # whose multipliers move where no state bends
+
     method: Collocation
     states: np.ndarray
     slopes: np.ndarray

@@ -37,6 +37,8 @@ class Legs(ABC):
     counts : elements, switches, Newton iterations
     """
 
+    of_steps, of_elements = False, False  # in physical time
+
     elements: Joined
 
     def __init__(

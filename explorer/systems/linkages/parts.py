@@ -103,6 +103,11 @@ class Parts(TakesInputs, metaclass=Checked):
         self.params(**mapping(params, f"params of '{name}'", '{"m": 1.0}'))
         self.gravity = self._constant(gravity, f"gravity of '{name}'", "g", "m/s2")
 
+    def __repr__(self) -> str:
+        counts = ((len(self.points), "point"), (len(self.parts), "part"))
+        told = ", ".join(f"{n} {what}{'s' * (n != 1)}" for n, what in counts)
+        return f"{type(self).__name__}({self.name!r}: {told})"
+
     # -- parameters and formulas --------------------------------------------------------------
 
     def params(self, **declared: Param | float) -> tuple[sp.Symbol, ...]:

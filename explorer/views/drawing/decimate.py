@@ -90,7 +90,7 @@ def _times(
     """Return the times at which a run is drawn: equally spaced, and denser where it bends."""
     march, end = run.march, float(run.t[-1])
     own, hits = march.knots, march.hits
-    even = _FINER if hasattr(march, "mult") else _EVEN
+    even = _FINER if march.of_elements else _EVEN
     sides = np.concatenate([hits, np.nextafter(hits, 0.0)])
     t = np.unique(np.concatenate([np.linspace(0.0, end, even + 1), own, sides]))
     if window is not None:

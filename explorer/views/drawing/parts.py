@@ -51,7 +51,7 @@ def has_friction(solution: Solution | None) -> TypeGuard[Solution]:
 
 
 def _has_multipliers(solution: Solution) -> bool:
-    return solution.has("laws") and bool(solution.lam.shape[1])
+    return solution.by_laws and bool(solution.lam.shape[1])
 
 
 def _has_active_sets(solution: Solution) -> bool:
