@@ -15,6 +15,7 @@ entering, marching = plain("fesd.enter"), plain("fesd.march")
 fixed, sets = plain("fesd.fixed_step_rk"), plain("fesd.active_set")
 newton, multiaffine = plain("friction.graph_newton"), plain("sliding.multiaffine")
 modes, members = plain("sliding.mode_functions"), plain("time_stepping.ensemble")
+layout = plain("sliding.structures")
 walking, smooth = plain("event_driven.adjoint"), plain("time_stepping.nonsmooth_alpha")
 cutting, ending_of = plain("fesd.march_active_set"), plain("fesd.active_set_ends")
 locating, radau = plain("event_driven.locate_event"), plain("event_driven.radau")
@@ -411,16 +412,15 @@ def test_a_mode_without_conditions_is_followed_by_the_next_one(monkeypatch):
     """Its number is not what its conditions would be."""
     asked = []
     put(monkeypatch, modes.write_conditions, solve=lambda model, other, scratch: asked.append(other) or 1,
-        call=lambda *_: None, goes_on=lambda *_: asked.append("goes on"), discriminant=lambda corners: 1.0)  # fmt: skip
-    model = np.zeros(60, int)
-    model[modes.N], model[modes.NC] = 1, 1
-    words = np.zeros(20, int)
-    words[modes.REST : modes.REST + 5] = [2, 5, 0, modes.ATTRACTS, 0]
+        call=lambda *_: None, goes_on=lambda *_: asked.append("goes on"), integers=lambda *_: (), discriminant=lambda corners: 1.0)  # fmt: skip
+    model = space(head=np.zeros(1, layout.MODEL).view(np.recarray), signs=np.zeros((6, 1), int))
+    model.head.n, model.head.n_c = 1, 1
+    rows = np.array([(5, -1, 0), (2, -1, 0)], layout.FOLLOWER).view(np.recarray)
     scratch = space(
         base=np.zeros(9), out=np.zeros(9), slopes=np.zeros((1, 1)), bench=space(corners=None)
     )
-    modes.write_conditions(np.zeros(9), model, 3, 0, words, scratch)
-    assert asked == [5, modes.ATTRACTS]
+    modes.write_conditions(np.zeros(9), model, 3, 0, rows, np.zeros(0, int), scratch)
+    assert asked == [5, 2]
 
 
 # ---------------------------------------------------------------- events

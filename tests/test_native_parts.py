@@ -57,13 +57,13 @@ def written(array, kind) -> np.ndarray:
     return np.array(words, np.int64)
 
 
-@for_each(("maker", "sizes"), [("_vector", (3,)), ("_integers", (4,)), ("_matrix", (2, 5))])
+@for_each(("maker", "sizes"), [("_vector", (3,)), ("_integers", (4,)), ("_matrix", (2, 5)), ("_table", (3, 2))])  # fmt: skip
 def test_memory_behind_a_pointer_is_an_array(maker, sizes):
     floats = np.arange(20.0)
     signature, codegen = getattr(memory, maker)(None, types.CPointer(float64), int64, *[int64] * len(sizes))  # fmt: skip
     kind = signature.return_type
     assert (kind.ndim, kind.layout) == (len(sizes), "C")
-    assert kind.dtype == (int64 if maker == "_integers" else float64)
+    assert kind.dtype == (int64 if maker in ("_integers", "_table") else float64)
     assert len(signature.args) == 2 + len(sizes)
 
     def build(builder, args):

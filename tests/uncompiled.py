@@ -145,8 +145,21 @@ def stretch(kind):
     return array
 
 
+def entries(dtype):
+    """Return what takes memory, by a number of words behind a pointer, as entries of a dtype."""
+    item = dtype.itemsize
+
+    def array(pointer, by, n):
+        begin = ctypes.cast(pointer, ctypes.c_void_p).value + 8 * int(by)
+        found = (ctypes.c_char * (item * n)).from_address(begin)
+        return np.frombuffer(found, dtype, n).view(Structures)
+
+    return array
+
+
 memory = importlib.import_module("explorer.kernels.memory")
 memory.pointer, memory.integers = words, stretch(ctypes.c_int64)
+memory.table, memory.records = memory.integers, entries
 memory.vector = memory.matrix = stretch(ctypes.c_double)
 sampled_forcing = importlib.import_module("explorer.kernels.model.sampled_forcing")
 sampled_forcing.number, sampled_forcing.forward = number, forward
