@@ -564,33 +564,29 @@ def test_a_correction_of_radaus_method_solves_its_linear_equations(nx, width):
     full = np.eye(size) - h * np.kron(A[1:, 1:], J)
     lu[:, :size] = full
     pivots = np.zeros(size, np.int64)
-    names = radau.correct.__globals__
     factor = plain("linear_algebra.dense_lu").lu_factor
     matrix = full.copy()
     assert factor(matrix, size, size - 1, size - 1, pivots) == 0
-    rows = max(names["Z"], names["STAGE"]) + 3
-    K, y = rng.normal(size=(rows, (width + 1) * block)), rng.normal(size=(width + 1) * block)
-    Z, stages = K[names["Z"] : names["Z"] + 3].copy(), K[names["STAGE"] : names["STAGE"] + 3]
+    K, now = rng.normal(size=(2, 3, (width + 1) * block))
+    y, Z, slopes = rng.normal(size=(width + 1) * block), now.copy(), space(K=K, Z=now)
     method = space(A=A, rtol=1e-3, atol=1e-2)
     newton_ = space(matrix=matrix, pivots=pivots, r=np.zeros(size))
-    change, off = radau.correct(method, newton_, K, y, h, nx, width)
-    expected, largest, beside = h * A[1:, 1:] @ stages, 0.0, 0.0
+    change, off = radau.correct(method, newton_, slopes, y, h, nx, width)
+    expected, largest, beside = h * A[1:, 1:] @ K, 0.0, 0.0
     for k in range(width + 1):
         own = slice(k * block, k * block + nx)
         d = np.linalg.solve(full, (expected - Z)[:, own].ravel()).reshape(3, nx)
         new = Z[:, own] + d
-        np.testing.assert_allclose(K[names["Z"] : names["Z"] + 3, own], new, atol=1e-12)
-        np.testing.assert_allclose(
-            K[names["Z"] : names["Z"] + 3, k * block + nx], expected[:, k * block + nx]
-        )
+        np.testing.assert_allclose(now[:, own], new, atol=1e-12)
+        np.testing.assert_allclose(now[:, k * block + nx], expected[:, k * block + nx])
         part = abs(y[own]) + abs(new)
         largest, beside = (
             max(largest, (abs(d) / (part + 1e-6)).max()),
             max(beside, (abs(d) / (1e-3 * part + 1e-2)).max()),
         )
     assert (change, off) == pytest.approx((largest, beside))
-    K[names["STAGE"], 0] = np.nan
-    assert radau.correct(method, newton_, K, y, h, nx, width) == (np.inf, np.inf)
+    K[0, 0] = np.nan
+    assert radau.correct(method, newton_, slopes, y, h, nx, width) == (np.inf, np.inf)
 
 
 # ---------------------------------------------------------------- ends of elements

@@ -9,7 +9,7 @@ from loops import for_each
 
 from explorer.kernels.complementarity.structures import box_workspaces, lcp_workspace
 from explorer.kernels.event_driven.records import DOPRI5, NEWMARK, RADAU
-from explorer.kernels.event_driven.structures import newton_memory
+from explorer.kernels.event_driven.structures import newton_of
 from explorer.kernels.fesd import stage_complementarity
 from explorer.kernels.fesd import structures as fesd
 from explorer.kernels.fesd.collocation import collocation
@@ -198,11 +198,14 @@ def test_a_march_of_fesd():
     assert shapes(work.start) == shapes(work.kept.before) == start
 
 
-@for_each(("code", "told"), [
-    (RADAU, ((5 * 4 + 1, 3 * 4), 4 * 4)), (NEWMARK, ((2 * 3 + 2, 3), 3)), (DOPRI5, ((0, 0), 0)),
-])  # fmt: skip
-def test_matrices_of_a_method_of_located_events(code, told):
-    assert newton_memory(code, 4, 3) == told
+@for_each(("code", "order", "n_x"), [(RADAU, 0, 4), (NEWMARK, 3, 0), (DOPRI5, 0, 0)])
+def test_matrices_of_a_method_of_located_events(code, order, n_x):
+    one, many = (order,), (3 * n_x,)
+    told = [
+        [(order, order)] * 2 + [one] * 3,
+        [many * 2, (n_x, n_x), (n_x, n_x), many, many, (n_x,)],
+    ]
+    assert [[part.shape for part in parts] for parts in newton_of(code, 4, 3)] == told
 
 
 def test_a_step_of_fesd_with_fixed_length():
