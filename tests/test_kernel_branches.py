@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from loops import for_each
-from plain import plain, put, space
+from plain import plain, put, reads, space
 
 from explorer.codes import NOT_FINITE, SUCCESS
 
@@ -29,14 +29,16 @@ def test_present_values_are_written_and_the_model_is_called(monkeypatch, now, t,
     """At a break those of the interval behind it or before it, if no interval is named."""
     values, places, first, called = np.arange(9.0).reshape(3, 3) + 1, [4, 0, 2], 2, []
     schedule = inputs.memory_of(np.array([0.0, 1.0, 2.0, 3.0]), np.array(places), values, 1e-9)
-    schedule[inputs.NOW] = now
+    inputs.head_of(schedule)["now"] = now
+    task = np.array([((11, 22), 33, first)], inputs.DRIVEN).view(np.int64)
+    reads(monkeypatch, inputs.write, schedules=inputs.SCHEDULE, driven=inputs.DRIVEN)
     put(
-        monkeypatch, inputs.write, words=lambda address: {33: schedule}[address],
-        number=lambda word: np.int64(word).view(np.float64), forward=lambda *given: called.append(given),
+        monkeypatch, inputs.write, pointer=lambda address: {33: schedule}[address],
+        forward=lambda *given: called.append(given),
     )  # fmt: skip
     inp, out = np.full(8, 99.0), np.zeros(1)
     inp[0] = t
-    inputs.write(out, inp, np.array([11, 22, 33, first]))
+    inputs.write(out, inp, task)
     wanted = np.full(8, 99.0)
     wanted[0] = t
     wanted[[6, 2, 4]] = values[k]

@@ -9,7 +9,7 @@ from numba import from_dtype, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
-__all__ = ["FUNCTION", "integers", "matrix", "pointer", "records", "table", "vector"]
+__all__ = ["FUNCTION", "integers", "matrix", "pointer", "records", "table", "vector", "words_of"]
 
 # a native function: its C address and its data pointer
 FUNCTION = np.dtype([("address", np.int64), ("data", np.int64)])
@@ -76,6 +76,11 @@ def records(dtype: np.dtype) -> Callable:
         return _memory(types.Array(from_dtype(dtype), 1, "C"), floats, by, (n,))
 
     return intrinsic(entries)
+
+
+def words_of(*parts: np.ndarray) -> np.ndarray:
+    """Return arrays, one behind the other, as 64-bit words."""
+    return np.concatenate([np.ascontiguousarray(part).ravel().view(np.int64) for part in parts])
 
 
 pointer: Any = intrinsic(_pointer)

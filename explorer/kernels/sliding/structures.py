@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple, get_args
 import numpy as np
 
 from explorer.kernels.jit import kernel
-from explorer.kernels.memory import FUNCTION, integers, records, table
+from explorer.kernels.memory import FUNCTION, integers, records, table, words_of
 from explorer.kernels.structures import Integers, Numbers, Table, rows_of
 
 __all__ = ["FOLLOWER", "GUARD", "MODEL", "TASK", "FollowerRows", "GuardRows", "Model", "ModelRow"]
@@ -73,11 +73,6 @@ def model_at(words: Numbers) -> Model:
     count, n_c = head[0].modes, head[0].n_c
     signs = table(words, MODEL_WORDS + count, count, n_c)
     return Model(head, integers(words, MODEL_WORDS, count), signs)
-
-
-def words_of(*parts: np.ndarray) -> np.ndarray:
-    """Return structured arrays, one behind the other, as 64-bit words."""
-    return np.concatenate([np.ascontiguousarray(part).ravel().view(np.int64) for part in parts])
 
 
 def model_words(head: np.ndarray, sets: Sequence[tuple[Sequence[int], int]]) -> np.ndarray:
