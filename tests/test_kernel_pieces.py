@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from loops import for_each
-from plain import plain, put, space
+from plain import opened, plain, put, space
 
 from explorer.codes import NEWTON_CAP, NO_ACTIVE_SET, NOT_FINITE, SUCCESS
 
@@ -280,7 +280,8 @@ def test_bytes_of_a_member_are_written_before_its_march(monkeypatch, codes, code
     done, left = [], [*codes]
     put(monkeypatch, members.prepare, clear=lambda *given: done.append(("clear", *given)), copy=lambda *given: done.append(given))  # fmt: skip
     monkeypatch.setitem(members.march_one.__globals__, "go_on", lambda *given: done.append(given) or left.pop(0))  # fmt: skip
-    patches = members.Patches(np.array([[1, 100, 10, 8], [2, 200, 0, 16]]), np.array([[3, 300, 5, 24]]), np.array([[7, 4]]), None)  # fmt: skip
+    rows, last = [(1, 100, 10, 8), (2, 200, 0, 16)], [(3, 300, 5, 24)]
+    patches = opened(members.Patches(np.array(rows, members.PATCH), np.array(last, members.PATCH), np.array([(7, 4)], members.CLEARED), None))  # fmt: skip
     task = space(march="m", problem="p", record="r", work="w")
     assert members.march_one(task, patches, 6, 3) == code
     begin = [("clear", 7, 24), (1, 130, 8), (2, 200, 16), ("m", "p", "r", "w")]
