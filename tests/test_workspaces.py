@@ -110,7 +110,7 @@ def test_a_march_of_nonsmooth_alpha():
     assert shapes(work.responses) == {
         "LU": (3, n, n),
         "pivots": (3, n),
-        "band": (3, 2),
+        "band": (3,),
         "Y": (3, nc, n),
     }
     for lcp in (work.lcp, work.lcp_jump):
@@ -143,7 +143,7 @@ def test_contacts_on_their_graph(n, contacts, tangents, wide):
     assert (work.exchange.wanted == -2).all()
     assert (work.path.changed == -2).all()
     assert work.path.columns.shape == (2 * SPARE, wide)
-    assert work.path.dense.shape == (2 * SPARE + 1, 2 * SPARE)
+    assert (work.path.dense.shape, work.path.right.shape) == ((2 * SPARE,) * 2, (2 * SPARE,))
     assert work.u.shape == (n,)
     for vector in (work.unit, work.cross, work.soft, work.last, work.listed, *work.sweeps):
         assert vector.shape == (wide,)
