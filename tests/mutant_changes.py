@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import importlib
 import json
 import re
 from collections.abc import Iterator
@@ -37,8 +36,6 @@ _PLACED = (
     "kernels/event_driven/contact_impact.py",
     "kernels/time_stepping/moreau_jean.py",
 )
-# And what adds or takes away a constant that is 0: the place of the first of several words.
-_WITHOUT = re.compile(r"([\w.]+(?:\[\w.]+\])?) \+ ([A-Z]\w*)")
 # And how often a run is sampled at its start, where the first of these rows is taken.
 _FIRST = re.compile(r"sample\(np\.zeros\(2\), slopes=False\)\[\d\]\[0[,\]]")
 # And any negative number where -1 says that nothing is kept.
@@ -70,20 +67,8 @@ def equivalent(mutant: Mutant) -> bool:
     alike = any(one.search(line) for one in (_BAND, _NOTHING, _REST, _LAYOUT, _FIRST))
     entries = known().get((mutant.file, line), ())
     return (
-        place
-        or alike
-        or without(mutant)
-        or any(one.get("in", mutant.function) == mutant.function for one in entries)
+        place or alike or any(one.get("in", mutant.function) == mutant.function for one in entries)
     )
-
-
-def without(mutant: Mutant) -> bool:
-    """Whether a mutant takes away a constant of its file that is 0, instead of adding it."""
-    found = _WITHOUT.fullmatch(mutant.before)
-    if found is None or mutant.after != f"({found[1]} - {found[2]})":
-        return False
-    name = "explorer." + mutant.file.removesuffix(".py").replace("/", ".")
-    return bool(getattr(importlib.import_module(name), found[2], 1) == 0)
 
 
 class Mutant(NamedTuple):

@@ -69,6 +69,63 @@ def opened(structure):
     return structure
 
 
+class Row:
+    """One entry of structures, whose fields are attributes, whatever they are called."""
+
+    __slots__ = ("_all", "_place")
+
+    def __init__(self, array, at):
+        object.__setattr__(self, "_all", array)
+        object.__setattr__(self, "_place", at)
+
+    def __getattr__(self, name):
+        value = self._all[name][self._place]
+        if isinstance(value, np.void):
+            return Row(self._all[name], self._place)
+        return value.view(Structures) if getattr(value.dtype, "names", None) else value
+
+    def __setattr__(self, name, value):
+        self._all[name][self._place] = value
+
+
+class Structures(np.ndarray):
+    """An array of structures."""
+
+    def __getitem__(self, key):
+        if isinstance(key, int | np.integer):
+            return Row(self.view(np.ndarray), key)
+        value = super().__getitem__(key)
+        return value if value.dtype.names else value.view(np.ndarray)
+
+    def __setitem__(self, key, value):
+        super().__setitem__(key, value._all[value._place] if isinstance(value, Row) else value)
+
+
+def entries(dtype):
+    """Return what takes memory, by a number of words behind a pointer, as entries of a dtype."""
+    item = dtype.itemsize
+
+    def array(words, by, n):
+        if isinstance(words, np.ndarray):
+            return words[by : by + n * item // 8].view(dtype).view(Structures)
+        begin = ctypes.cast(words, ctypes.c_void_p).value + 8 * int(by)
+        found = (ctypes.c_char * (item * n)).from_address(begin)
+        return np.frombuffer(found, dtype, n).view(Structures)
+
+    return array
+
+
+def reads(monkeypatch, function, **rows) -> None:
+    """Let a function take words in an array as numbers, integers, and rows of dtypes by name."""
+    numbers = {
+        "vector": lambda words, at, n: words[at : at + n].view(float),
+        "matrix": lambda words, at, n, m: words[at : at + n * m].view(float).reshape(n, m),
+        "integers": lambda words, at, n: words[at : at + n],
+        "table": lambda words, at, n, m: words[at : at + n * m].reshape(n, m),
+    }
+    put(monkeypatch, function, **numbers, **{name: entries(one) for name, one in rows.items()})
+
+
 def put(monkeypatch, function, **stand_ins) -> None:
     """Let a function call others in the place of some that it knows."""
     for name, stand_in in stand_ins.items():

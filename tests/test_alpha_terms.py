@@ -212,7 +212,7 @@ def test_contacts_that_take_part_are_responded_to(monkeypatch, m, status):
     put(monkeypatch, inner.correct, factor=lambda *given: asked.append(("factor", *given[1:4])) or status,
         respond=lambda *given: asked.append(given[0]) or FAILS, lu_solve=lambda *_: None, complement=lambda *_: (SUCCESS, 0.0))  # fmt: skip
     nothing = np.zeros(N)
-    work = space(responses=space(Y=np.zeros((9, NC, N)), LU=[None] * 9, band=np.zeros((9, 2)), pivots=[None] * 9), old=None, w=nothing.copy(), dx=nothing.copy(),
+    work = space(responses=space(Y=np.zeros((9, NC, N)), LU=[None] * 9, band=[space(below=0, above=0)] * 9, pivots=[None] * 9), old=None, w=nothing.copy(), dx=nothing.copy(),
                  problem=space(M=None, act=None, q=None, z=None), best=nothing.copy(), r=np.array([1.0, 2.0]), x=nothing.copy(), a1=nothing, lcp=space(kept=[space(count=3)]))  # fmt: skip
     problem = space(contacts=space(G=G), matrices=space(M=None, K=None, C=None), options=space(constant=False), method=method_of(VELOCITY))  # fmt: skip
     told = inner.correct(problem, None, work, space(c_w=4.0), space(A_C=0.5, A_K=0.25), m)

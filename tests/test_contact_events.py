@@ -319,8 +319,8 @@ def test_two_times_in_a_step_share_its_polynomial(monkeypatch, times, shared):
 
 
 def test_the_acceleration_of_a_single_coordinate_is_carried():
-    step, method = space(K=np.full((2, 3), np.nan)), space(newmark=[space(begun=0.0, length=0.0)])
+    step, method = space(slope=np.full(3, np.nan)), space(newmark=[space(begun=0.0, length=0.0)])
     steps = space(carried=np.array([[5.0], [7.0]]), t=np.array([1.0, 2.0]), h=np.array([0.25, 0.5]))
     between.carry(space(sizes=space(n=1, n_x=2)), method, step, steps, 1)
-    np.testing.assert_array_equal(step.K, [[np.nan, 7.0, np.nan], [np.nan] * 3])
+    np.testing.assert_array_equal(step.slope, [np.nan, 7.0, np.nan])
     assert (method.newmark[0].begun, method.newmark[0].length) == (2.0, 0.5)

@@ -28,7 +28,7 @@ class Case:
         self.rows = Rows(ptr, np.nonzero(self.G)[1], self.G[self.G != 0])
         self.act, self.n, self.nc = rng.permutation(nc), n, nc
         self.responses = delassus.Responses(
-            np.full((3, n, n), np.nan), np.zeros((3, n), np.int64), np.zeros((3, 2), np.int64),
+            np.full((3, n, n), np.nan), np.zeros((3, n), np.int64), np.zeros(3, delassus.BAND).view(np.recarray),
             np.full((3, nc, n), np.nan),
         )  # fmt: skip
 

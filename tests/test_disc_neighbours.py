@@ -7,13 +7,18 @@ import itertools
 import numpy as np
 import pytest
 from loops import for_each
-from plain import plain
+from plain import entries, plain
 
 from explorer.systems.discs import SLOTS as DISC_SLOTS
 
 discs = plain("model.disc_neighbours")
-SLOTS, FREE, HEAD = discs.SLOTS, discs.FREE, discs.HEAD
-discs.contacts_of_discs.__globals__["number"] = lambda word: np.int64(word).view(np.float64)
+SLOTS, FREE = discs.SLOTS, discs.FREE
+discs.discs_at.__globals__.update(
+    heads=entries(discs.HEAD),
+    walls_behind=entries(discs.WALL),
+    vector=lambda words, at, n: words[at : at + n].view(float),
+    integers=lambda words, at, n: words[at : at + n],
+)
 WALLS = np.array([[0.0, 1, 0], [1, 0, 0], [-1, 0, -4], [np.sqrt(0.5), np.sqrt(0.5), 0.2]])
 
 
@@ -25,14 +30,12 @@ class Pile:
         self.radii, self.reach, self.mu = rng.uniform(0.1, 0.3, n), reach, mu
         self.inp = np.append(0.0, rng.normal(size=6 * n))
         self.place()
-        cells, begin = 4 * n + 16, HEAD + n + WALLS.size
-        self.words = np.zeros(begin + 11 * SLOTS * n + cells + n, np.int64)
-        numbers = self.words.view(float)
-        self.words[[discs.DISCS, discs.WALLS, discs.CELLS]] = n, len(WALLS), cells
-        numbers[[discs.MU, discs.REACH]] = mu, reach
-        numbers[HEAD:begin] = [*self.radii, *WALLS.ravel()]
-        self.words[begin : begin + SLOTS * n] = FREE
-        self.partners, self.columns, _ = np.split(self.words[begin:], [SLOTS * n, 11 * SLOTS * n])
+        cells = 4 * n + 16
+        head = np.array([(n, len(WALLS), cells, mu, reach)], discs.HEAD)
+        slots, rest = np.full(SLOTS * n, FREE), np.zeros(10 * SLOTS * n + cells + n, int)
+        self.words = np.concatenate([part.ravel().view(int) for part in (head, self.radii, WALLS, slots, rest)])  # fmt: skip
+        self.all = discs.discs_at(self.words)
+        self.partners, self.columns = self.all.partners, self.all.columns
 
     def place(self, spread: float = 3.0):
         self.centres[:] = self.rng.uniform(0.3, 0.3 + spread, self.centres.shape)
@@ -69,7 +72,7 @@ def test_every_pair_within_reach_has_one_slot_and_keeps_it(seed):
     pile = Pile(seed)
     before = {}
     for _ in range(4):
-        assert discs.update(pile.inp, pile.words) == 1
+        assert discs.update(pile.inp, pile.all) == 1
         slots = pile.slots()
         assert len({*slots.values()}) == len(slots)
         assert pile.near(pile.reach) <= {*slots.values()} <= pile.near(1.2 * pile.reach + 1e-12)
@@ -80,7 +83,7 @@ def test_every_pair_within_reach_has_one_slot_and_keeps_it(seed):
         pile.centres[:] += pile.rng.normal(size=pile.centres.shape) * 0.03
     assert kept
     pile.place(30.0)  # far apart: the cells have to be wider
-    discs.update(pile.inp, pile.words)
+    discs.update(pile.inp, pile.all)
     assert {*pile.slots().values()} >= pile.near(pile.reach)
     assert {*pile.slots().values()} <= pile.near(1.2 * pile.reach)
 
@@ -98,7 +101,7 @@ def test_a_pair_has_its_slot_up_to_a_fifth_beyond_its_reach(other, part):
     assert pile.gap(0, j) == pytest.approx(part * pile.reach)
     slot = SLOTS - 1
     pile.partners[slot] = j
-    assert discs.update(pile.inp, pile.words) == 1
+    assert discs.update(pile.inp, pile.all) == 1
     there = pile.slots()
     assert {*there} == ({slot} if part < 1.2 else set())
 
@@ -106,9 +109,9 @@ def test_a_pair_has_its_slot_up_to_a_fifth_beyond_its_reach(other, part):
 def test_a_disc_with_more_neighbours_than_slots_is_told():
     pile = Pile(0, n=2 * SLOTS + 4)
     pile.radii[:] = 0.1
-    pile.words.view(float)[HEAD : HEAD + len(pile.radii)] = 0.1
+    pile.all.radii[:] = 0.1
     pile.centres[:] = 2.0 + 1e-3 * pile.rng.normal(size=pile.centres.shape)
-    assert discs.update(pile.inp, pile.words) == 0
+    assert discs.update(pile.inp, pile.all) == 0
     out = np.zeros(15 * SLOTS * len(pile.radii))
     discs.contacts_of_discs(out, pile.inp, pile.words)
     assert np.isnan(out[: SLOTS * len(pile.radii)]).all()
@@ -121,26 +124,25 @@ def test_a_place_that_is_no_number_has_no_contacts(bad, disc):
         pile = Pile(0, n=3)
         pile.centres[disc, along] = bad
         with np.errstate(invalid="ignore"):
-            assert discs.update(pile.inp, pile.words) == 0
+            assert discs.update(pile.inp, pile.all) == 0
 
 
 @for_each("taken", range(2 * SLOTS + 1))
 def test_a_pair_takes_the_first_free_slot_of_either(taken):
     pile = Pile(1, n=3)
     slots = [*range(SLOTS), *range(SLOTS, 2 * SLOTS)]
-    begin = HEAD + 3 + WALLS.size
     pile.partners[slots[:taken]] = 2
-    got = discs.enter(0, 1, pile.words, begin)
+    got = discs.enter(0, 1, pile.partners)
     assert got == (taken < 2 * SLOTS)
     if got:
         assert pile.partners[taken] == (1 if taken < SLOTS else 0)
         before = pile.words.copy()
-        assert discs.enter(0, 1, pile.words, begin) == 1
-        assert discs.enter(1, 0, pile.words, begin) == 1
+        assert discs.enter(0, 1, pile.partners) == 1
+        assert discs.enter(1, 0, pile.partners) == 1
         assert (pile.words == before).all()
     pile = Pile(1, n=3)
     pile.partners[[*range(SLOTS)][: min(taken, SLOTS)]] = 2
-    assert discs.enter(0, -2, pile.words, begin) == (taken < SLOTS)  # a wall has no slots
+    assert discs.enter(0, -2, pile.partners) == (taken < SLOTS)  # a wall has no slots
     if taken < SLOTS:
         assert pile.partners[taken] == -2
 
@@ -201,7 +203,7 @@ def test_whichever_disc_is_the_outermost_its_neighbours_are_found(axis, far):
         pile.centres[other] = pile.centres[m]
         pile.centres[other, 1 - axis] += pile.radii[m] + pile.radii[other] + 0.05
         pile.centres[other, axis] -= 0.1 * np.sign(far)  # the other way
-        assert discs.update(pile.inp, pile.words) == 1
+        assert discs.update(pile.inp, pile.all) == 1
         found = {*pile.slots().values()}
         assert frozenset((m, other)) in found
         assert pile.near(pile.reach) <= found <= pile.near(1.2 * pile.reach + 1e-12)
@@ -220,7 +222,7 @@ def test_discs_are_laid_out_with_room_for_their_cells(n):
     assert (partners == FREE).all()
     assert np.shares_memory(partners, words)
     assert np.shares_memory(columns, words)
-    assert words[discs.CELLS] > n
+    assert pile.all.head[0].cells > n
 
 
 def test_a_system_declares_as_many_slots_as_the_kernel_fills():

@@ -19,6 +19,7 @@ from explorer.kernels.event_driven.records import (
     STEP,
     UNARMED,
 )
+from explorer.kernels.event_driven.structures import step_of
 
 arming, breaking = plain("event_driven.arm_guards"), plain("event_driven.input_break")
 locating = plain("event_driven.locate_event")
@@ -244,8 +245,8 @@ def test_an_explicit_step_takes_two_looks_at_the_forces_however_they_change(monk
     """They are those of the first, to rounding, unless a force depends on a velocity."""
     space, n, looks = stepping.solve.__globals__, 2, []
     start, end = np.array([0.0, -1e-3 * begins]), np.array([0.0, 1 - 1e-7])
-    K = np.zeros((9, 2 * n + 1))
-    K[space["START"], n : 2 * n] = start
+    step = step_of(1, 2 * n + 1)
+    step.K[:], step.slope[n : 2 * n] = 0.0, start
     weights = SimpleNamespace(alpha_m=0.0, w=1.0, share=1.0, past=0.0, beta=0.0)
 
     def flow(problem, t, stage, slope, width):
@@ -254,19 +255,17 @@ def test_an_explicit_step_takes_two_looks_at_the_forces_however_they_change(monk
         return SUCCESS
 
     for name, stand_in in {
-        "newton_parts": lambda _: SimpleNamespace(r=np.zeros(n)), "weights_of": lambda _: weights, "flow": flow,
+        "weights_of": lambda _: weights, "flow": flow,
         "at_stage": lambda *_: None, "factor": lambda *_: pytest.fail("there is nothing to be solved"),
     }.items():  # fmt: skip
         monkeypatch.setitem(space, name, stand_in)
-    step, method = (
-        SimpleNamespace(K=K, stage=np.zeros(2 * n + 1)),
-        SimpleNamespace(newmark=[SimpleNamespace(most=9)]),
-    )
+    newton = SimpleNamespace(r=np.zeros(n))
+    method = SimpleNamespace(newmark=[SimpleNamespace(most=9)], newmark_newton=newton)
     assert stepping.solve(
         SimpleNamespace(sizes=sizes(n=n, n_x=2 * n)), method, step, n, 1.0, None, 0.25
     ) == (SUCCESS, True)
     assert looks == [1.25, 1.25]
-    assert K[space["END"], n : 2 * n] == pytest.approx(end, rel=1e-9)
+    assert step.end[n : 2 * n] == pytest.approx(end, rel=1e-9)
 
 
 def test_what_a_guard_does_next_is_told_from_where_the_motion_leads(monkeypatch):

@@ -11,7 +11,8 @@ from loops import for_each
 from plain import plain
 
 from explorer.codes import SUCCESS
-from explorer.kernels.event_driven.records import CLOSING, CONTACTS, RELEASE, STEP
+from explorer.kernels.event_driven.records import CLOSING, CONTACTS, NEWMARK, RELEASE, STEP
+from explorer.kernels.event_driven.structures import newton_of, step_of
 
 dense = plain("linear_algebra.dense_lu")
 clashing, flows = plain("event_driven.contradiction"), plain("event_driven.flow")
@@ -94,20 +95,21 @@ def test_the_matrix_of_a_step_is_the_slope_of_the_rows_that_hold(monkeypatch, cl
         monkeypatch.setitem(stepping.factor.__globals__, name, stand_in)
     co = SimpleNamespace(interpolated=0, alpha_m=alpha_m, alpha_f=alpha_f, beta=beta, gamma=gamma)
     order = n + COUNT
-    memory, pivots = np.full((2 * order + 2, order), np.nan), np.zeros(order, int)
+    newton, _ = newton_of(NEWMARK, 2 * n, order)
+    newton.matrix[:], newton.saddle[:] = np.nan, np.nan
     problem = SimpleNamespace(
         sizes=sizes(), functions=FUNCTIONS, inp=None, out=out, rows=rows_of(closed),
         saddle=SimpleNamespace(W=np.full((order, order), np.nan)),
     )  # fmt: skip
-    method = SimpleNamespace(newton=memory, pivots=pivots, newmark=[co])
+    method = SimpleNamespace(newmark_newton=newton, newmark=[co])
     assert stepping.factor(problem, method, h, size) == 0
     expected = W.copy()
     expected[:, :n] *= (1 - alpha_m) / (1 - alpha_f)
     expected[:, :n] += h * h * beta * np.vstack([by_q, rows_by_q[on]])
     expected[:, :n] += h * gamma * np.vstack([by_v, rows_by_v[on]])
     b = rng.normal(size=size)
-    np.testing.assert_allclose(expected @ solved((memory[:order], pivots), b), b, atol=1e-9)
-    np.testing.assert_array_equal(memory[order : order + size, :size], W)
+    np.testing.assert_allclose(expected @ solved((newton.matrix, newton.pivots), b), b, atol=1e-9)
+    np.testing.assert_array_equal(newton.saddle[:size, :size], W)
 
 
 def test_a_running_cost_is_summed_by_the_trapezoidal_rule(monkeypatch):
@@ -115,8 +117,10 @@ def test_a_running_cost_is_summed_by_the_trapezoidal_rule(monkeypatch):
     rng, nx, width, h = np.random.default_rng(0), 2 * N, 3, 0.25
     block = nx + 1
     y, begin, end = rng.normal(size=(3, (width + 1) * block))
-    K = np.full((8, (width + 1) * block), np.nan)
-    K[stepping.START], new = begin, np.zeros((width + 1) * block)
+    new = np.zeros((width + 1) * block)
+    step = step_of(1, new.size)._replace(new=new)
+    step.K[:] = np.nan
+    step.slope[:] = begin
     space = stepping.newmark_step.__globals__
 
     def flow(problem, t, state, slope, wide):
@@ -132,12 +136,11 @@ def test_a_running_cost_is_summed_by_the_trapezoidal_rule(monkeypatch):
         monkeypatch.setitem(space, name, stand_in)
     problem = SimpleNamespace(sizes=sizes(), rows=rows_of(()), functions=FUNCTIONS)
     co = SimpleNamespace(interpolated=0, alpha_m=0.0, alpha_f=0.0, beta=0.25, gamma=0.5, weight=0.0)
-    step = SimpleNamespace(K=K, stage=None, new=new)
     method = SimpleNamespace(newmark=[co])
     assert stepping.newmark_step(problem, method, step, 1.0, y, h, width) == SUCCESS
     costs = slice(nx, None, block)
     np.testing.assert_allclose(new[costs], y[costs] + h * (begin + end)[costs] / 2)
-    np.testing.assert_array_equal(K[stepping.END, costs], end[costs])
+    np.testing.assert_array_equal(step.end[costs], end[costs])
 
 
 def test_the_state_of_a_step_is_restored_from_its_row(monkeypatch):

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from loops import for_each
-from plain import plain, put, space
+from plain import plain, reads, space
 
 from explorer.kernels.linear_algebra.structures import Factors, SaddlePoint, Triangle
 
@@ -193,9 +193,10 @@ def test_the_change_of_momenta_comes_with_the_size_of_its_terms(n, band):
 @for_each("close", [0.0, 0.125])
 def test_the_interval_of_a_time_is_the_last_that_has_begun(monkeypatch, count, close):
     """By a bit less, or more, at a break; behind the last break it is the last."""
-    put(monkeypatch, inputs.interval, number=lambda word: np.int64(word).view(np.float64))
+    reads(monkeypatch, inputs.schedule_at, schedules=inputs.SCHEDULE)
     ends = np.arange(count + 1.0)
-    schedule = inputs.memory_of(ends, np.zeros(2, int), np.zeros((count, 2)), close)
+    words = inputs.memory_of(ends, np.zeros(2, int), np.zeros((count, 2)), close)
+    schedule = inputs.schedule_at(words)
     for t, side in itertools.product(
         np.arange(-0.25, count + 1, 0.125), (inputs.AFTER, inputs.BEFORE)
     ):

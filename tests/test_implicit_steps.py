@@ -9,34 +9,22 @@ from loops import for_each
 from plain import plain, put, space
 
 from explorer.codes import SUCCESS
+from explorer.kernels.event_driven.structures import step_of
 
-stepping, radau = plain("event_driven.newmark_step"), plain("event_driven.radau")
-START, END, FIRST = stepping.START, stepping.END, stepping.FIRST
+stepping = plain("event_driven.newmark_step")
 T, H, FAILS = 1.5, 0.25, 77
 
 
-def test_the_parts_of_the_memory_of_newtons_method_are_apart():
-    """Of Newmark two matrices and two vectors; of Radau three matrices, a vector and two lists of pivots."""
-    order, memory, pivots = 3, np.arange(24.0).reshape(8, 3), np.arange(3)
-    parts = stepping.newton_parts(space(newton=memory, pivots=pivots))
-    assert [part.shape for part in (parts.matrix, parts.saddle, parts.right, parts.r)] == [
-        (3, 3),
-        (3, 3),
-        (3,),
-        (3,),
-    ]
-    assert (parts.saddle[0, 0], parts.right[0], parts.r[0]) == (
-        order * 3,
-        2 * order * 3,
-        (2 * order + 1) * 3,
-    )
-    nx = 2
-    memory, pivots = np.arange(66.0).reshape(11, 6), np.arange(8)
-    parts = radau.newton_parts(space(newton=memory, pivots=pivots), nx)
-    assert [len(part) for part in (parts.matrix, parts.error, parts.J)] == [6, 2, 2]
-    assert [part[0, 0] for part in (parts.matrix, parts.error, parts.J)] == [0, 36, 48]
-    assert parts.r.tolist() == [*range(60, 66)]
-    assert (parts.pivots.tolist(), parts.error_pivots.tolist()) == ([0, 1, 2, 3, 4, 5], [6, 7])
+def test_the_parts_of_the_memory_of_a_step_are_apart():
+    """Rows of K: of each method both ends, what it keeps itself, and what none uses."""
+    for stages, own in ((1, "newmark"), (3, "radau")):
+        step, taken = step_of(stages, 4), []
+        step.K[:] = np.arange(17.0)[:, None]
+        for part in (step.slope, step.end, step.spare, *getattr(step, own)):
+            taken += [*np.unique(part)]
+        ends = [0, stages, 16]
+        inner = [*range(3, 8)] if own == "newmark" else [1, 2, 3, 4, 5, 6, 7]
+        assert taken == ends + inner
 
 
 # ---------------------------------------------------------------- Newmark
@@ -54,18 +42,18 @@ class Iterates:
             singular,
             iter(slopes),
         )
-        self.K = np.full((8, 2 * n + 1), np.nan)
-        self.K[START, n : 2 * n], self.K[FIRST, n : 2 * n] = begin, 0.0
+        self.step = step_of(1, 2 * n + 1)._replace(stage=np.full(2 * n + 1, 9.0))
+        self.step.K[:] = np.nan
+        self.step.slope[n : 2 * n], self.step.newmark.first[n : 2 * n] = begin, 0.0
         weights = space(alpha_m=0.0, w=0.5, share=1.0, past=0.0, beta=beta)
-        put(monkeypatch, stepping.solve, newton_parts=lambda _: space(r=np.zeros(n)), weights_of=lambda _: weights, at_stage=lambda *_: None,
+        put(monkeypatch, stepping.solve, weights_of=lambda _: weights, at_stage=lambda *_: None,
             flow=self.flow, factor=self.factor, correct=self.correct)  # fmt: skip
-        self.step = space(K=self.K, stage=np.full(2 * n + 1, 9.0))
-        self.method = space(newmark=[space(most=most)])
+        self.method = space(newmark=[space(most=most)], newmark_newton=space(r=np.zeros(n)))
         self.n = n
 
     def flow(self, problem, t, stage, slope, width):
         assert (t, width, stage[2 * self.n]) == (T + 0.5 * H, 0, 0.0)
-        self.said.append(("flow", *self.K[END, self.n : 2 * self.n]))
+        self.said.append(("flow", *self.step.end[self.n : 2 * self.n]))
         slope[self.n : 2 * self.n] = next(self.slopes, 0.0)
         return SUCCESS
 
@@ -175,15 +163,15 @@ def test_an_explicit_step_turns_to_newtons_method_at_its_third_look(
 def test_the_first_guess_is_the_acceleration_at_the_start(monkeypatch):
     """Of each coordinate; and the largest of all tells what round-off is."""
     case = Iterates(monkeypatch, [1.0], n=3, most=1)
-    case.K[START, :6] = [7.0, 8.0, 9.0, 1.0, -2.0, 3.0]
+    case.step.slope[:6] = [7.0, 8.0, 9.0, 1.0, -2.0, 3.0]
     case.run()
     assert case.said[0] == ("flow", 1.0, -2.0, 3.0)
     for at in range(3):
         case = Iterates(monkeypatch, [0.9e-9, 0.9e-9, 1.0], n=3)
-        case.K[START, :6] = [0.0, 0.0, 0.0, *np.eye(3)[at]]
+        case.step.slope[:6] = [0.0, 0.0, 0.0, *np.eye(3)[at]]
         assert case.run() == (SUCCESS, True)
         case = Iterates(monkeypatch, [1.1e-9, 1.1e-9, 1.1e-9], n=3, most=3)
-        case.K[START, :6] = [100.0, 100.0, 100.0, *np.eye(3)[at]]
+        case.step.slope[:6] = [100.0, 100.0, 100.0, *np.eye(3)[at]]
         assert case.run() == (SUCCESS, False)
 
 
@@ -202,7 +190,8 @@ def test_the_flow_itself_is_asked_for_where_a_scheme_carries_other_accelerations
         weights_of=lambda _: space(past=0.0),
         flow=lambda problem, t, y, slope, width: told.append((t, width)) or SUCCESS,
     )
-    step = space(K=np.zeros((8, 6)))
+    step = step_of(1, 6)
+    step.K[:] = 0.0
     assert (
         stepping.begin(space(sizes=space(n=1, n_x=2)), space(newmark=[co]), step, T, None, H, 1)
         == SUCCESS
@@ -211,7 +200,7 @@ def test_the_flow_itself_is_asked_for_where_a_scheme_carries_other_accelerations
     widths = []
     put(monkeypatch, stepping.estimate, flow=lambda problem, t, y, slope, width: widths.append((t, width)) or SUCCESS, middle=lambda *_: None,
         local_error=lambda *_: 0.5)  # fmt: skip
-    step = space(K=np.zeros((8, 6)), stage=np.zeros(3), new=np.zeros(3))
+    step = step._replace(stage=np.zeros(3), new=np.zeros(3))
     assert (
         stepping.estimate(
             space(sizes=space(n=1, n_x=2)), space(newmark=[co]), step, T, np.zeros(3), H
@@ -229,10 +218,11 @@ class Stepped:
     ):
         self.said, self.fails, self.n = [], fails, 2
         nx, block = 4, 5
-        self.K, self.y = np.full((8, 3 * block), np.nan), np.arange(1.0, 1 + 3 * block)
-        self.K[START] = 100.0 + np.arange(3 * block)
+        self.y = np.arange(1.0, 1 + 3 * block)
+        self.step = step_of(1, 3 * block)._replace(stage="stage", new=np.full(3 * block, np.nan))
+        self.step.K[:] = np.nan
+        self.step.slope[:] = 100.0 + np.arange(3 * block)
         self.co = space(weight=weight, error=9.0)
-        self.step = space(K=self.K, stage="stage", new=np.full(3 * block, np.nan))
         put(monkeypatch, stepping.newmark_step, weights_of=lambda _: space(w=w), begin=self.part("begin"), estimate=self.part("estimate"), columns=self.part("columns"),
             solve=lambda problem, method, step, size, *given: (self.told("solve", size, *given), converged), at_stage=self.at_stage, flow=self.flow)  # fmt: skip
         problem = space(
@@ -251,7 +241,7 @@ class Stepped:
     def part(self, name):
         return lambda problem, method, step, *given: self.told(name, *given)
 
-    def at_stage(self, y, h, weights, w, n, at, to, K, stage):
+    def at_stage(self, y, h, weights, w, n, at, to, slope, end, stage):
         self.said.append(("at", h, w, n, at, to, "stage" if isinstance(stage, str) else "new"))
         if not isinstance(stage, str):
             stage[to : to + 4] = [10.0, 20.0, 30.0, 40.0]
@@ -278,12 +268,12 @@ def test_a_step_of_newmark_ends_with_its_error_its_columns_and_its_cost(
         expected += [("at", H, 0.75, 2, 0, 0, "stage"), ("columns", 4, T + 0.75 * H, H, width)]
     assert case.said == expected + [("flow", T + H, width)] * (cost >= 0)
     assert case.co.error == 0.0
-    assert case.K[END, :2].tolist() == [30.0, 40.0]
+    assert case.step.end[:2].tolist() == [30.0, 40.0]
     assert case.step.new[:4].tolist() == [10, 20, 30, 40]
     for k in range(width + 1):
         at = 5 * k + 4
         slope = 7.0 + at if cost >= 0 else 0.0
-        assert case.K[END, at] == slope
+        assert case.step.end[at] == slope
         assert case.step.new[at] == case.y[at] + (
             0.5 * H * (100.0 + at + slope) if cost >= 0 else 0.0
         )

@@ -266,7 +266,7 @@ def test_the_end_of_a_step_of_newmark_is_kept_on_its_constraints(monkeypatch, fi
     """And its velocities are what y' of the positions is, in each column."""
     n, width, told = 2, 1, []
     block = 2 * n + 1
-    step = SimpleNamespace(new=np.arange(10.0, 10.0 + 2 * block), K=np.zeros((4, 2 * block)))
+    step = SimpleNamespace(new=np.arange(10.0, 10.0 + 2 * block), end=np.zeros(2 * block))
     step.new[0] = 10.0 if finite else np.nan
     put(
         monkeypatch, stepping.advance, newmark_step=lambda *_: SUCCESS, constrained=lambda _: True,
@@ -276,7 +276,7 @@ def test_the_end_of_a_step_of_newmark_is_kept_on_its_constraints(monkeypatch, fi
     method = SimpleNamespace(code=NEWMARK)
     assert stepping.advance(problem, method, step, 1, 1, 2.0, None, 0.5, width) == SUCCESS
     assert told == ([(2.5, width)] if finite else [])
-    slopes = step.K[stepping.END].reshape(2, block)
+    slopes = step.end.reshape(2, block)
     assert slopes[:, :n].tolist() == ([[12, 13], [17, 18]] if finite else [[0, 0], [0, 0]])
     assert not slopes[:, n:].any()
 

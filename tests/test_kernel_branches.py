@@ -7,11 +7,12 @@ import itertools
 import numpy as np
 import pytest
 from loops import for_each
-from plain import plain, put, space
+from plain import plain, put, reads, space
 
 from explorer.codes import NOT_FINITE, SUCCESS
 
 inputs, modes = plain("model.held_inputs"), plain("sliding.mode_functions")
+layout = plain("sliding.structures")
 stepping, marching = plain("time_stepping.ensemble"), plain("fesd.march")
 ensembles, sliding = plain("event_driven.ensemble"), plain("fesd.slide_end")
 FAILS = 77  # a status
@@ -28,14 +29,16 @@ def test_present_values_are_written_and_the_model_is_called(monkeypatch, now, t,
     """At a break those of the interval behind it or before it, if no interval is named."""
     values, places, first, called = np.arange(9.0).reshape(3, 3) + 1, [4, 0, 2], 2, []
     schedule = inputs.memory_of(np.array([0.0, 1.0, 2.0, 3.0]), np.array(places), values, 1e-9)
-    schedule[inputs.NOW] = now
+    inputs.head_of(schedule)["now"] = now
+    task = np.array([((11, 22), 33, first)], inputs.DRIVEN).view(np.int64)
+    reads(monkeypatch, inputs.write, schedules=inputs.SCHEDULE, driven=inputs.DRIVEN)
     put(
-        monkeypatch, inputs.write, words=lambda address: {33: schedule}[address],
-        number=lambda word: np.int64(word).view(np.float64), forward=lambda *given: called.append(given),
+        monkeypatch, inputs.write, pointer=lambda address: {33: schedule}[address],
+        forward=lambda *given: called.append(given),
     )  # fmt: skip
     inp, out = np.full(8, 99.0), np.zeros(1)
     inp[0] = t
-    inputs.write(out, inp, np.array([11, 22, 33, first]))
+    inputs.write(out, inp, task)
     wanted = np.full(8, 99.0)
     wanted[0] = t
     wanted[[6, 2, 4]] = values[k]
@@ -97,24 +100,23 @@ def test_where_no_input_jumps_no_interval_is_named():
 
 
 def test_modes_that_go_on_are_asked_for_one_after_the_other(monkeypatch):
-    """Of each the words of its multipliers follow, as many as they say."""
+    """Of each the functions follow that it slides on, as many as it says."""
     asked, result = [], np.full(5, 9.0)
     each = [(4, 5, [1, 2]), (6, 7, []), (8, 9, [3]), (2, 1, [])]
-    words = [0, 0, 0, len(each)]
-    places = []
-    for other, function, more in each:
-        words += [other, 1, modes.ATTRACTS]
-        places.append(len(words))
-        words += [function, len(more), *more]
+    rows = np.array([(other, j, len(own)) for other, j, own in each], layout.FOLLOWER)
+    functions = np.array([k for *_, own in each for k in own])
+    first = layout.TASK_WORDS + len(each) * layout.FOLLOWER_WORDS
 
-    def goes_on(model, mode, other, data, place, scratch):
-        asked.append((mode, other, place))
+    def goes_on(model, mode, other, left, among, scratch):
+        asked.append((mode, other, left, among.tolist()))
         return 0.5 * other
 
-    put(monkeypatch, modes.write_conditions, goes_on=goes_on)
+    put(monkeypatch, modes.write_conditions, goes_on=goes_on,
+        integers=lambda words, at, many: words[at - first : at - first + many])  # fmt: skip
     scratch = space(base=None, out=None, slopes=None)
-    modes.write_conditions(result, np.zeros(40, int), 3, 0, np.array(words), scratch)
-    assert asked == [(3, one[0], place) for one, place in zip(each, places, strict=True)]
+    model = space(head=np.zeros(1, layout.MODEL).view(np.recarray), signs=None)
+    modes.write_conditions(result, model, 3, 0, rows.view(np.recarray), functions, scratch)
+    assert asked == [(3, *one) for one in each]
     assert result.tolist() == [2, 3, 4, 1, 9]
 
 
@@ -124,8 +126,8 @@ def test_modes_that_go_on_are_asked_for_one_after_the_other(monkeypatch):
 def test_a_slide_goes_on_with_the_multipliers_that_it_has(monkeypatch, there, moved, told):
     n, nc, asked = 2, 3, []
     scratch = space(base=np.arange(6.0), slopes=np.full((nc, 1), np.nan))
-    model = np.zeros(40, int)
-    model[modes.N], model[modes.NC] = n, nc
+    model = space(head=np.zeros(1, layout.MODEL).view(np.recarray))
+    model.head.n, model.head.n_c = n, nc
 
     def solve(model, mode, scratch):
         asked.append(mode)
@@ -136,9 +138,9 @@ def test_a_slide_goes_on_with_the_multipliers_that_it_has(monkeypatch, there, mo
         monkeypatch,
         modes.goes_on,
         solve=solve,
-        attracts=lambda *given: 0.7 if given[2] == 17 else np.nan,
+        attracts=lambda *given: 0.7 if given[1] == 17 else np.nan,
     )
-    assert modes.goes_on(model, 3, 8, None, 17, scratch) == told
+    assert modes.goes_on(model, 3, 8, 17, None, scratch) == told
     assert asked == [3, 8]
 
 

@@ -317,7 +317,7 @@ def test_a_correction_moves_positions_by_forces_and_impulses(monkeypatch, m, lev
     g0, x0, w0, a1 = rng.normal(size=2), 1e-3 * rng.normal(size=n), 1e-3 * rng.normal(size=n), 1e-3 * rng.normal(size=n)  # fmt: skip
     unknown = space(act=act, q=g0.copy(), z=z0.copy(), M=D)
     work = space(x=x0.copy(), w=w0.copy(), dx=np.zeros(n), best=np.zeros(n), a1=a1, r=r, old=np.zeros(2), problem=unknown, state=[space(span=0.25)],
-                 responses=space(LU=[S, S], band=np.zeros((2, 2), int), pivots=[None, None], Y=Y), lcp=space(kept=[space(count=5)]))  # fmt: skip
+                 responses=space(LU=[S, S], band=[space(below=0, above=0)] * 2, pivots=[None, None], Y=Y), lcp=space(kept=[space(count=5)]))  # fmt: skip
     problem = space(contacts=space(G=(None, None, None)), matrices=space(M=1, K=2, C=3), options=space(constant=constant, lcp="lcp"), method=space(level=level, alpha_m=0.25))  # fmt: skip
     record, step, weights = space(residuals=np.zeros((3, 2))), space(row=1, h=0.5, c_w=0.125), space(A_C=7.0, A_K=8.0, D_x=0.75)  # fmt: skip
 

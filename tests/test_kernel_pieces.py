@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from loops import for_each
-from plain import plain, put, space
+from plain import opened, plain, put, space
 
 from explorer.codes import NEWTON_CAP, NO_ACTIVE_SET, NOT_FINITE, SUCCESS
 from explorer.kernels import members as numbers
@@ -16,6 +16,7 @@ entering, marching = plain("fesd.enter"), plain("fesd.march")
 fixed, sets = plain("fesd.fixed_step_rk"), plain("fesd.active_set")
 newton, multiaffine = plain("friction.graph_newton"), plain("sliding.multiaffine")
 modes, members = plain("sliding.mode_functions"), plain("time_stepping.ensemble")
+layout = plain("sliding.structures")
 walking, smooth = plain("event_driven.adjoint"), plain("time_stepping.nonsmooth_alpha")
 cutting, ending_of = plain("fesd.march_active_set"), plain("fesd.active_set_ends")
 locating, radau = plain("event_driven.locate_event"), plain("event_driven.radau")
@@ -280,7 +281,8 @@ def test_bytes_of_a_member_are_written_before_its_march(monkeypatch, codes, code
     done, left = [], [*codes]
     put(monkeypatch, members.prepare, clear=lambda *given: done.append(("clear", *given)), copy=lambda *given: done.append(given))  # fmt: skip
     monkeypatch.setitem(members.march_one.__globals__, "go_on", lambda *given: done.append(given) or left.pop(0))  # fmt: skip
-    patches = members.Patches(np.array([[1, 100, 10, 8], [2, 200, 0, 16]]), np.array([[3, 300, 5, 24]]), np.array([[7, 4]]), None)  # fmt: skip
+    rows, last = [(1, 100, 10, 8), (2, 200, 0, 16)], [(3, 300, 5, 24)]
+    patches = opened(members.Patches(np.array(rows, members.PATCH), np.array(last, members.PATCH), np.array([(7, 4)], members.CLEARED), None))  # fmt: skip
     task = space(march="m", problem="p", record="r", work="w")
     assert members.march_one(task, patches, 6, 3) == code
     begin = [("clear", 7, 24), (1, 130, 8), (2, 200, 16), ("m", "p", "r", "w")]
@@ -412,16 +414,15 @@ def test_a_mode_without_conditions_is_followed_by_the_next_one(monkeypatch):
     """Its number is not what its conditions would be."""
     asked = []
     put(monkeypatch, modes.write_conditions, solve=lambda model, other, scratch: asked.append(other) or 1,
-        call=lambda *_: None, goes_on=lambda *_: asked.append("goes on"), discriminant=lambda corners: 1.0)  # fmt: skip
-    model = np.zeros(60, int)
-    model[modes.N], model[modes.NC] = 1, 1
-    words = np.zeros(20, int)
-    words[modes.REST : modes.REST + 5] = [2, 5, 0, modes.ATTRACTS, 0]
+        call=lambda *_: None, goes_on=lambda *_: asked.append("goes on"), integers=lambda *_: (), discriminant=lambda corners: 1.0)  # fmt: skip
+    model = space(head=np.zeros(1, layout.MODEL).view(np.recarray), signs=np.zeros((6, 1), int))
+    model.head.n, model.head.n_c = 1, 1
+    rows = np.array([(5, -1, 0), (2, -1, 0)], layout.FOLLOWER).view(np.recarray)
     scratch = space(
         base=np.zeros(9), out=np.zeros(9), slopes=np.zeros((1, 1)), bench=space(corners=None)
     )
-    modes.write_conditions(np.zeros(9), model, 3, 0, words, scratch)
-    assert asked == [5, modes.ATTRACTS]
+    modes.write_conditions(np.zeros(9), model, 3, 0, rows, np.zeros(0, int), scratch)
+    assert asked == [5, 2]
 
 
 # ---------------------------------------------------------------- events
@@ -565,33 +566,29 @@ def test_a_correction_of_radaus_method_solves_its_linear_equations(nx, width):
     full = np.eye(size) - h * np.kron(A[1:, 1:], J)
     lu[:, :size] = full
     pivots = np.zeros(size, np.int64)
-    names = radau.correct.__globals__
     factor = plain("linear_algebra.dense_lu").lu_factor
     matrix = full.copy()
     assert factor(matrix, size, size - 1, size - 1, pivots) == 0
-    rows = max(names["Z"], names["STAGE"]) + 3
-    K, y = rng.normal(size=(rows, (width + 1) * block)), rng.normal(size=(width + 1) * block)
-    Z, stages = K[names["Z"] : names["Z"] + 3].copy(), K[names["STAGE"] : names["STAGE"] + 3]
+    K, now = rng.normal(size=(2, 3, (width + 1) * block))
+    y, Z, slopes = rng.normal(size=(width + 1) * block), now.copy(), space(K=K, Z=now)
     method = space(A=A, rtol=1e-3, atol=1e-2)
     newton_ = space(matrix=matrix, pivots=pivots, r=np.zeros(size))
-    change, off = radau.correct(method, newton_, K, y, h, nx, width)
-    expected, largest, beside = h * A[1:, 1:] @ stages, 0.0, 0.0
+    change, off = radau.correct(method, newton_, slopes, y, h, nx, width)
+    expected, largest, beside = h * A[1:, 1:] @ K, 0.0, 0.0
     for k in range(width + 1):
         own = slice(k * block, k * block + nx)
         d = np.linalg.solve(full, (expected - Z)[:, own].ravel()).reshape(3, nx)
         new = Z[:, own] + d
-        np.testing.assert_allclose(K[names["Z"] : names["Z"] + 3, own], new, atol=1e-12)
-        np.testing.assert_allclose(
-            K[names["Z"] : names["Z"] + 3, k * block + nx], expected[:, k * block + nx]
-        )
+        np.testing.assert_allclose(now[:, own], new, atol=1e-12)
+        np.testing.assert_allclose(now[:, k * block + nx], expected[:, k * block + nx])
         part = abs(y[own]) + abs(new)
         largest, beside = (
             max(largest, (abs(d) / (part + 1e-6)).max()),
             max(beside, (abs(d) / (1e-3 * part + 1e-2)).max()),
         )
     assert (change, off) == pytest.approx((largest, beside))
-    K[names["STAGE"], 0] = np.nan
-    assert radau.correct(method, newton_, K, y, h, nx, width) == (np.inf, np.inf)
+    K[0, 0] = np.nan
+    assert radau.correct(method, newton_, slopes, y, h, nx, width) == (np.inf, np.inf)
 
 
 # ---------------------------------------------------------------- ends of elements

@@ -55,7 +55,7 @@ class Landing:
             self.said.append(("step", t, tau, width))
             return SUCCESS
 
-        def shift_end(problem, method, step, t, move, width):
+        def shift_end(problem, step, t, move, width):
             self.said.append(("shift", t, move, width))
             return SUCCESS
 

@@ -362,28 +362,63 @@ def test_the_formatter_lays_out_all_but_tables():
     )
 
 
-def slots(tree: Collection[ast.AST]) -> list[str]:
+LIKE = {  # whole numbers that count things of one kind in a table: they name no field
+    "SMOOTH": "one of three matrices, stacked",
+    "MASS": "one of three matrices, stacked",
+    "JUMP": "one of three matrices, stacked",
+    "SAMPLES": "the last sample of a step; two more lie behind it",
+}
+
+
+def numbers(tree: Collection[ast.AST]) -> set[str]:
+    """Return the names that a source text gives to whole numbers: ``A = 3``, ``A, B = range(2)``."""
+    found = set()
+    for node in tree:
+        if isinstance(node, ast.Assign) and re.fullmatch(
+            r"-?\d+|\(?-?\d+(, -?\d+)*,?\)?|range\(\d+\)", ast.unparse(node.value)
+        ):
+            found |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n.id.isupper()}
+    return found
+
+
+def terms(index: ast.expr) -> Iterator[ast.expr]:
+    """Yield the terms of a sum."""
+    if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Add | ast.Sub):
+        yield from terms(index.left)
+        yield from terms(index.right)
+    else:
+        yield index
+
+
+def slots(tree: Collection[ast.AST], named: Collection[str] = ()) -> list[str]:
     """Return the numbered slots of the kernels among the nodes of a source text.
 
     What a kernel indexes by whole numbers only, and never runs through, is no vector but a record
-    whose fields have no names: ``options[7]``, ``ints[0, 0]``, ``found[0]``. A field of a row of a
-    structured array, ``state[0].width``, has a name. Each subscript counts.
+    whose fields have no names: ``options[7]``, ``ints[0, 0]``, ``found[0]``. So is what it indexes
+    by the name of a number, of this text or of others (`named`): ``data[MODE]``, ``K[END, i]``. A
+    field of a row of a structured array, ``state[0].width``, has a name. Each subscript counts.
     """
     found = []
+    named = {*named, *numbers(tree)} - {*LIKE}
     for function in tree:
         kernels = getattr(function, "decorator_list", [])
         if not any(re.match(r"(kernel|template)\b", ast.unparse(one)) for one in kernels):
             continue
-        named = {id(n.value) for n in ast.walk(function) if isinstance(n, ast.Attribute)}
+        fields = {id(n.value) for n in ast.walk(function) if isinstance(n, ast.Attribute)}
         numbered: dict[str, list[str]] = {}
         run_through = set()
         for n in ast.walk(function):
-            if not isinstance(n, ast.Subscript) or not isinstance(n.value, ast.Name):
+            if not isinstance(n, ast.Subscript):
                 continue
             parts = n.slice.elts if isinstance(n.slice, ast.Tuple) else [n.slice]
+            places = [t.id for k in parts for t in terms(k) if isinstance(t, ast.Name)]
+            if not named.isdisjoint(places) and id(n) not in fields:
+                found.append(f"{function.name}: {ast.unparse(n)}")
+            if not isinstance(n.value, ast.Name):
+                continue
             if not all(isinstance(k, ast.Constant) and type(k.value) is int for k in parts):
                 run_through.add(n.value.id)
-            elif id(n) not in named:
+            elif id(n) not in fields:
                 numbered.setdefault(n.value.id, []).append(f"{function.name}: {ast.unparse(n)}")
         found += [one for name, ones in numbered.items() if name not in run_through for one in ones]
     return found
@@ -391,7 +426,19 @@ def slots(tree: Collection[ast.AST]) -> list[str]:
 
 def slots_of_kernels() -> dict[Path, list[str]]:
     """Return the numbered slots of each file of the kernels."""
-    return {path: slots(nodes(path)) for path in SOURCES if layer(path) == "kernels"}
+    paths = [path for path in SOURCES if layer(path) == "kernels"]
+    every = set().union(*(numbers(nodes(path)) for path in paths))
+    found = {}
+    for path in paths:
+        imported = {
+            one.asname or one.name
+            for node in nodes(path)
+            if isinstance(node, ast.ImportFrom)
+            for one in node.names
+            if one.name in every
+        }
+        found[path] = slots(nodes(path), imported)
+    return found
 
 
 def test_few_fields_of_kernels_are_known_by_number():
@@ -411,11 +458,16 @@ def test_few_fields_of_kernels_are_known_by_number():
         ("return state[0].width", 0),
         ("return q[0] + q[k]", 0),
         ("return q[0] + q[1:].sum()", 0),
+        ("return data[MODE] + data[REST + k]", 2),
+        ("return K[END, k] + K[LAST, k]", 2),
+        ("return slots[MODE * k] + rows[MODE].width + Y[MASS, k]", 0),
     ],
 )
 def test_a_numbered_slot_is_told_from_a_component(body, count):
+    constants = "MODE, REST = 0, 1\nEND = -2\nMASS = 1\n"
     for head, found in (("@kernel(inner=True)\n", count), ("", 0)):
-        assert len(slots(walked(f"{head}def f(k):\n    {body}"))) == found
+        text = f"{constants}{head}def f(k):\n    {body}"
+        assert len(slots(walked(text), {"LAST"})) == found
 
 
 def figures() -> str:

@@ -141,10 +141,9 @@ def test_a_field_moves_with_its_multipliers(monkeypatch, n, nc, nrho, tangents):
     rng, said, solved = np.random.default_rng(n), [], [1]
     f, f_x, f_sel, f_t, f_rho = (rng.normal(size=s) for s in (n, (n, n), (n, nc), n, (n, nrho)))
     moved = rng.normal(size=(nc, 1 + n + nrho))
-    model = np.full(40, -1, object)
-    model[[modes.N, modes.NC, modes.NRHO]] = n, nc, nrho
-    model[[modes.FLOW, modes.FLOW + 1]] = "flow", "of flow"
-    model[[modes.FLOW_ALL, modes.FLOW_ALL + 1]] = "all", "of all"
+    head = space(n=n, n_c=nc, n_rho=nrho)
+    head.f, head.f_all = space(address="flow", data="of flow"), space(address="all", data="of all")
+    model = space(head=[head])
 
     def call(address, data, out, inp):
         said.append((address, data, inp))

@@ -31,7 +31,7 @@ FAILS = 77  # a status
 def landed(monkeypatch, g, guess, slope, *, h=1.0, most=2.0, code=0, noise=None, others=False, status=SUCCESS):  # fmt: skip
     """Land on the zero of g(t) along x' = 1, x_0 = 3; return status, length, end and what ran."""
     t, y, ran = 3.0, np.array([3.0, 0.0]), []
-    step = space(K=np.ones((17, 2)), new=np.full(2, np.nan))
+    step = space(end=np.ones(2), spare=np.ones(2), new=np.full(2, np.nan))
     search = space(
         values=np.full(2, np.nan), found=[space(fraction=guess / h, slope=slope * h, length=np.nan)],
         watch=[space(sign=-1.0, shift=0.25, arm=9), space(sign=1.0, shift=0.0, arm=9)],
@@ -135,9 +135,8 @@ def test_the_end_of_a_step_is_shifted_by_a_step_of_heun(monkeypatch, width):
         return FAILS
 
     put(monkeypatch, landing.shift_end, flow=flow)
-    step = space(K=K, new=x.copy())
-    problem, method = space(sizes=space(n_x=2)), space(stages=6)
-    assert landing.shift_end(problem, method, step, 1.5, move, width) == FAILS
+    step, problem = space(end=K[6], spare=K[16], new=x.copy()), space(sizes=space(n_x=2))
+    assert landing.shift_end(problem, step, 1.5, move, width) == FAILS
     ahead = x + move * A @ x
     np.testing.assert_allclose(step.new, x + 0.5 * move * (A @ x + A @ ahead))
     np.testing.assert_allclose(K[6], A @ ahead)
@@ -615,14 +614,13 @@ def test_states_that_fail_tell_the_status_of_the_flow(monkeypatch):
 def test_accelerations_that_a_method_carries_go_behind_the_velocities():
     n, columns = 2, 3
     block = 2 * n + 1
-    step, method = space(K=np.full((2, columns * block), np.nan)), space(newmark=[space(begun=np.nan, length=np.nan)])  # fmt: skip
+    step, method = space(slope=np.full(columns * block, np.nan)), space(newmark=[space(begun=np.nan, length=np.nan)])  # fmt: skip
     carried = np.arange(12.0).reshape(2, 6)
     steps = space(carried=carried, t=np.array([1.0, 2.0]), h=np.array([0.1, 0.2]))
     between.carry(space(sizes=space(n=n, n_x=2 * n)), method, step, steps, 1)
-    a = step.K[0].reshape(columns, block)
+    a = step.slope.reshape(columns, block)
     np.testing.assert_array_equal(a[:, n : 2 * n], carried[1].reshape(columns, n))
     assert np.isnan(a[:, :n]).all()
-    assert np.isnan(step.K[1]).all()
     assert (method.newmark[0].begun, method.newmark[0].length) == (2.0, 0.2)
     steps.carried, method.newmark[0].begun = np.zeros((2, 0)), 5.0
     between.carry(space(sizes=space(n=n, n_x=2 * n)), method, step, steps, 0)

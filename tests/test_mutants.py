@@ -68,13 +68,6 @@ def test_what_cannot_be_seen_is_named_by_its_line_and_by_its_function(drawn, mon
         assert equivalent(one) == told
 
 
-def test_to_take_away_nothing_is_to_add_nothing():
-    """Of three words START is the first, in place 0."""
-    file = ROOT / "explorer" / "kernels" / "model" / "sampled_forcing.py"
-    found = {one.before: equivalent(one) for one in mutants(file) if one.after.startswith("(at - ")}
-    assert found == {"at + START": True, "at + SIZE": False, "at + DT": False}
-
-
 def test_a_log_is_taken_up_where_it_ends(drawn, tmp_path, capsys):
     path = tmp_path / "log.jsonl"
     results = ["killed", "survived", OPEN, "does not end"]

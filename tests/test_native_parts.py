@@ -13,7 +13,7 @@ from numba.core.registry import cpu_target
 from plain import space
 
 from explorer.kernels import jit, memory, references, stored
-from explorer.kernels.model import held_inputs, sampled_forcing
+from explorer.kernels.model import sampled_forcing
 from explorer.kernels.structures import numba_type
 from explorer.kernels.time_stepping import shared_march
 
@@ -57,13 +57,13 @@ def written(array, kind) -> np.ndarray:
     return np.array(words, np.int64)
 
 
-@for_each(("maker", "sizes"), [("_vector", (3,)), ("_integers", (4,)), ("_matrix", (2, 5))])
+@for_each(("maker", "sizes"), [("_vector", (3,)), ("_integers", (4,)), ("_matrix", (2, 5)), ("_table", (3, 2))])  # fmt: skip
 def test_memory_behind_a_pointer_is_an_array(maker, sizes):
     floats = np.arange(20.0)
     signature, codegen = getattr(memory, maker)(None, types.CPointer(float64), int64, *[int64] * len(sizes))  # fmt: skip
     kind = signature.return_type
     assert (kind.ndim, kind.layout) == (len(sizes), "C")
-    assert kind.dtype == (int64 if maker == "_integers" else float64)
+    assert kind.dtype == (int64 if maker in ("_integers", "_table") else float64)
     assert len(signature.args) == 2 + len(sizes)
 
     def build(builder, args):
@@ -80,9 +80,8 @@ def test_memory_behind_a_pointer_is_an_array(maker, sizes):
     assert set(words[len(expected) :]) == {-1}
 
 
-@for_each("maker", [memory._pointer, held_inputs._words])
-def test_words_stand_at_their_address(maker):
-    signature, codegen = maker(None, int64)
+def test_words_stand_at_their_address():
+    signature, codegen = memory._pointer(None, int64)
     assert signature == types.CPointer(types.int64)(types.int64)
 
     def build(builder, args):
@@ -92,13 +91,6 @@ def test_words_stand_at_their_address(maker):
     words = np.array([3, 1, 4, 1, 5])
     found = native(WORD, [WORD, WORD], build)
     assert [found(at(words), k) for k in range(5)] == [3, 1, 4, 1, 5]
-
-
-def test_a_word_is_taken_for_the_number_with_its_bits():
-    signature, codegen = sampled_forcing._number(None, int64)
-    found = native(NUMBER, [WORD], lambda b, args: codegen(context, b, signature, args))
-    for number in (0.1, -3e300, 0.0):
-        assert found(int(np.float64(number).view(np.int64))) == number
 
 
 def listening(*kinds):

@@ -11,12 +11,13 @@ from loops import for_each
 from plain import plain
 
 from explorer.codes import SUCCESS
+from explorer.kernels.event_driven.records import NEWMARK
+from explorer.kernels.event_driven.structures import newton_of, step_of
 
 stepping = plain("event_driven.newmark_step")
 N, H, T, NRHO = 2, 0.3, 1.5, 2
 BLOCK = 2 * N + 1
 FAILS = 77  # a status
-START, END, SLOPE, FIRST = stepping.START, stepping.END, stepping.SLOPE, stepping.FIRST
 
 
 class Linear:
@@ -30,12 +31,13 @@ class Linear:
                                   gamma=0.6, most=most, weight=0.0, begun=0.0, length=0.0)  # fmt: skip
         width = NRHO
         self.y = rng.normal(size=(width + 1) * BLOCK)
-        K = np.full((8, (width + 1) * BLOCK), np.nan)
-        K[START] = rng.normal(size=K.shape[1])
-        K[FIRST] = rng.normal(size=K.shape[1])
-        self.step = SimpleNamespace(K=K, stage=np.zeros(BLOCK), new=np.zeros(K.shape[1]))
-        self.method = SimpleNamespace(newton=np.full((2 * N + 2, N), np.nan), newmark=[self.co],
-                                      pivots=np.zeros(N, int))  # fmt: skip
+        size = self.y.size
+        self.step = step_of(1, size)._replace(stage=np.zeros(BLOCK), new=np.zeros(size))
+        self.step.K[:] = np.nan
+        self.step.slope[:] = rng.normal(size=size)
+        self.step.newmark.first[:] = rng.normal(size=size)
+        newton, _ = newton_of(NEWMARK, 2 * N, N)
+        self.method = SimpleNamespace(newmark_newton=newton, newmark=[self.co])
         self.problem = SimpleNamespace(
             sizes=SimpleNamespace(n=N, n_x=2 * N, n_rho=NRHO, rows=0), inp=None, rows=[], out=np.full(99, np.nan),
             functions=SimpleNamespace(table=None), wrt=np.array([0, 1]),
@@ -67,7 +69,7 @@ class Linear:
 
     def stage(self, a1, w, at=0):
         """Return q and v at a fraction w of the step, by an acceleration at its end."""
-        a0, co = self.step.K[START, at + N : at + 2 * N], self.co
+        a0, co = self.step.slope[at + N : at + 2 * N], self.co
         q, v = self.y[at : at + N], self.y[at + N : at + 2 * N]
         return (q + w * (H * v + H * H * ((0.5 - co.beta) * a0 + co.beta * a1)),
                 v + w * H * ((1 - co.gamma) * a0 + co.gamma * a1))  # fmt: skip
@@ -81,7 +83,7 @@ class Linear:
         w, share, past = self.weights()
         q, v = self.stage(a1, w, at)
         force = self.force(T + w * H, q, v) if j is None else self.A @ q + self.B @ v + self.P[:, j]
-        a0, first = (self.step.K[row, at + N : at + 2 * N] for row in (START, FIRST))
+        a0, first = (row[at + N : at + 2 * N] for row in (self.step.slope, self.step.newmark.first))
         return 0.8 * a1 + 0.2 * a0 - share * force - past * first
 
 
@@ -90,7 +92,7 @@ def test_the_acceleration_at_the_end_solves_the_equation_of_the_step(monkeypatch
     one = Linear(monkeypatch, interpolated, beta, cubic)
     status, done = stepping.solve(one.problem, one.method, one.step, N, T, one.y, H)
     assert (status, done) == (SUCCESS, True)
-    a1 = one.step.K[END, N : 2 * N]
+    a1 = one.step.end[N : 2 * N]
     np.testing.assert_allclose(one.residual(a1), 0.0, atol=1e-12)
     assert {*one.asked} == {T + one.weights()[0] * H}
     assert len(one.asked) <= (3 if cubic == 0 and beta > 0 else 9)
@@ -103,7 +105,7 @@ def test_an_explicit_step_without_dampers_needs_no_matrix(monkeypatch):
     monkeypatch.setitem(stepping.solve.__globals__, "factor", None)
     assert stepping.solve(one.problem, one.method, one.step, N, T, one.y, H) == (SUCCESS, True)
     assert len(one.asked) == 2
-    np.testing.assert_allclose(one.residual(one.step.K[END, N : 2 * N]), 0.0, atol=1e-14)
+    np.testing.assert_allclose(one.residual(one.step.end[N : 2 * N]), 0.0, atol=1e-14)
 
 
 def test_a_step_that_is_not_solved_says_so(monkeypatch):
@@ -123,11 +125,11 @@ def test_derivatives_of_a_step_solve_its_derivative(monkeypatch, interpolated):
     assert stepping.columns(one.problem, one.method, one.step, N, T, one.y, H, NRHO) == SUCCESS
     for j in range(NRHO):
         at = (j + 1) * BLOCK
-        a1 = one.step.K[END, at + N : at + 2 * N]
+        a1 = one.step.end[at + N : at + 2 * N]
         np.testing.assert_allclose(one.residual(a1, at, j), 0.0, atol=1e-12)
         q, v = one.stage(a1, 1.0, at)
         np.testing.assert_allclose(one.step.new[at : at + 2 * N], [*q, *v], rtol=1e-12)
-        np.testing.assert_allclose(one.step.K[END, at : at + N], v)
+        np.testing.assert_allclose(one.step.end[at : at + N], v)
     one.status = FAILS
     assert stepping.columns(one.problem, one.method, one.step, N, T, one.y, H, NRHO) == FAILS
     monkeypatch.setitem(stepping.columns.__globals__, "factor", lambda *_: 1)
@@ -143,7 +145,7 @@ def test_what_is_carried_changes_with_the_step(monkeypatch, weight, begun, lengt
     """Of a0 what is off the flow is proportional to the step, and so of its derivatives."""
     one = Linear(monkeypatch, 0)
     one.co.weight, one.co.begun, one.co.length = weight, begun, length
-    before, true = one.step.K[START].copy(), np.arange(one.y.size) + 1.0
+    before, true = one.step.slope.copy(), np.arange(one.y.size) + 1.0
 
     def flow(problem, t, y, slope, width):
         one.asked.append((t, width))
@@ -157,18 +159,18 @@ def test_what_is_carried_changes_with_the_step(monkeypatch, weight, begun, lengt
     for k in range(NRHO + 1) if moves else ():
         part = slice(k * BLOCK + N, k * BLOCK + 2 * N)
         wanted[part] = true[part] + H / length * (before[part] - true[part])
-    np.testing.assert_allclose(one.step.K[START], wanted)
-    assert not one.step.K[FIRST].any()
+    np.testing.assert_allclose(one.step.slope, wanted)
+    assert not one.step.newmark.first.any()
     assert (one.co.begun, one.co.length) == ((T, H) if weight else (begun, length))
     if weight:
-        np.testing.assert_array_equal(one.step.K[stepping.TRUE_START], true)
+        np.testing.assert_array_equal(one.step.newmark.true_start, true)
         one.status = FAILS
         assert stepping.begin(one.problem, one.method, one.step, T, one.y, H, NRHO) == FAILS
         one.status, one.co.alpha_m, one.co.alpha_f = SUCCESS, 0.0, 0.0
         one.asked.clear()
         assert stepping.begin(one.problem, one.method, one.step, T, one.y, H, NRHO) == SUCCESS
         assert one.asked == []
-        np.testing.assert_array_equal(one.step.K[stepping.TRUE_START, :BLOCK], one.step.K[START, :BLOCK])  # fmt: skip
+        np.testing.assert_array_equal(one.step.newmark.true_start[:BLOCK], one.step.slope[:BLOCK])
 
 
 def test_forces_at_the_start_are_those_of_the_flow_where_they_count(monkeypatch):
@@ -181,7 +183,7 @@ def test_forces_at_the_start_are_those_of_the_flow_where_they_count(monkeypatch)
 
     monkeypatch.setitem(stepping.begin.__globals__, "flow", flow)
     assert stepping.begin(one.problem, one.method, one.step, T, one.y, H, NRHO) == FAILS
-    assert one.step.K[FIRST].tolist() == [5.0] * one.y.size
+    assert one.step.newmark.first.tolist() == [5.0] * one.y.size
     assert pytest.approx(one.weights()) == (1.0, 0.6, 0.4)
 
 
@@ -190,8 +192,8 @@ def test_the_error_of_a_step_is_of_the_flow_itself(monkeypatch, alpha_m, alpha_f
     """Its accelerations are asked for at the end too where the scheme carries others."""
     one, asked = Linear(monkeypatch), []
     one.co.alpha_m, one.co.alpha_f, one.co.weight = alpha_m, alpha_f, 4.0
-    one.step.K[END] = np.random.default_rng(1).normal(size=one.y.size)
-    carried = one.step.K[END, :BLOCK].copy()
+    one.step.end[:] = np.random.default_rng(1).normal(size=one.y.size)
+    carried = one.step.end[:BLOCK].copy()
 
     def flow(problem, t, y, slope, width):
         asked.append(t)

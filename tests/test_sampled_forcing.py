@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from loops import for_each
-from plain import plain
+from plain import plain, put, reads
 
 from explorer.kernels.model.sampled_forcing import before
 
@@ -12,15 +12,13 @@ sampled = plain("model.sampled_forcing")
 
 
 @for_each("count", [1, 2, 3])
-def test_records_are_interpolated_and_the_model_is_called(count):
+def test_records_are_interpolated_and_the_model_is_called(monkeypatch, count):
     rng, calls = np.random.default_rng(count), []
     records = [(0.1 * (k + 1), rng.normal(size=4 + k)) for k in range(count)]
     _, words = before(11, 22, 3, records)
-    space = sampled.interpolate.__globals__
-    space |= {
-        "number": lambda word: np.int64(word).view(np.float64),
-        "forward": lambda address, data, out, inp: calls.append((address, data, inp.copy())),
-    }
+    reads(monkeypatch, sampled.interpolate, forcings=sampled.FORCING, sampled=sampled.RECORD)
+    put(monkeypatch, sampled.interpolate,
+        forward=lambda address, data, out, inp: calls.append((address, data, inp.copy())))  # fmt: skip
     for t in (0.0, 0.05, 0.1, 0.17, 0.3):
         inp = np.full(4 + count, 9.0)
         inp[0] = t

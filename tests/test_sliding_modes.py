@@ -11,6 +11,7 @@ from loops import for_each
 from plain import plain
 
 active, modes = plain("sliding.active_modes"), plain("sliding.mode_functions")
+layout = plain("sliding.structures")
 X, C, RHO = 2, 3, 2  # states, surfaces, parameters
 STEP = 1e-6
 
@@ -19,12 +20,41 @@ def rows(memory, at, n, m):
     return memory[at : at + n * m].reshape(n, m)
 
 
+def entries(dtype):
+    """Return what takes words for entries of a dtype, whose fields are attributes."""
+    size = dtype.itemsize // 8
+    return lambda words, at, n: words[at : at + n * size].view(dtype).view(np.recarray)
+
+
 STAND_INS = {
     "vector": lambda memory, at, n: memory[at : at + n],
     "matrix": rows,
     "integers": lambda memory, at, n: memory[at : at + n].view(np.int64),
 }
 active.solve.__globals__.update(STAND_INS)
+layout.model_at.__globals__.update(STAND_INS, table=rows, models=entries(layout.MODEL))
+modes.evaluate.__globals__.update(
+    STAND_INS,
+    tasks=entries(layout.TASK),
+    guards=entries(layout.GUARD),
+    followers=entries(layout.FOLLOWER),
+)
+FUNCTIONS = {name: k for k, name in enumerate(("f", "f_all", "rate", "rate_all", "c_all"), 5)}
+
+
+def opened(rows):
+    return rows.view(np.recarray)
+
+
+def guards(*kinds):
+    """Return guards, (function, kind) each."""
+    return np.array([*kinds], layout.GUARD), ()
+
+
+def followers(*parts):
+    """Return modes that may follow, (mode, left, functions) each."""
+    rows = np.array([(mode, left, len(own)) for mode, left, own in parts], layout.FOLLOWER)
+    return rows, [k for *_, own in parts for k in own]
 
 
 class System:
@@ -41,26 +71,23 @@ class System:
         self.alpha = np.where(self.signs == 0, rng.uniform(0.2, 0.8, C), self.signs > 0)
         at = self.affine(self.r, self.y, self.alpha)
         self.r[self.slides, 0, 0] -= at[self.slides]  # so this is a solution
-        self.words = np.zeros(active.MODES + 6 * (1 + C), np.int64)
         size = active.scratch(X, C, RHO)
         self.inp = np.zeros(1 + X + RHO + size)
         self.inp[: 1 + X], self.inp[1 + X : 1 + X + RHO] = self.y[: 1 + X], self.y[1 + X :]
-        for place, value in ((active.N, X), (active.NC, C), (active.NRHO, RHO),
-                             (active.SCRATCH, 1 + X + RHO), (active.RHO, 1 + X)):  # fmt: skip
-            self.words[place] = value
-        for place in (active.FLOW, active.FLOW_ALL, active.RATE, active.RATE_ALL, active.SWITCH):
-            self.words[place], self.words[place + 1] = (
-                place,
-                100 + place,
-            )  # of the function, its data
+        functions = {
+            name: SimpleNamespace(address=number, data=100 + number)
+            for name, number in FUNCTIONS.items()
+        }
+        head = SimpleNamespace(n=X, n_c=C, n_rho=RHO, scratch=1 + X + RHO, rho=1 + X, **functions)
+        self.model = layout.Model([head], np.zeros(6, np.int64), np.zeros((6, C), np.int64))
         self.mode(0, 0, self.signs)
         for space in (active.solve.__globals__, modes.evaluate.__globals__):
             space["call"] = self.call
-        modes.evaluate.__globals__["pointer"] = lambda address: self.words
+        modes.evaluate.__globals__["pointer"] = lambda address: address
+        modes.evaluate.__globals__["model_at"] = lambda words: self.model
 
     def mode(self, number, root, signs):
-        at = active.MODES + number * (1 + C)
-        self.words[at : at + 1 + C] = root, *signs
+        self.model.roots[number], self.model.signs[number] = root, signs
 
     @staticmethod
     def affine(table, y, alpha):
@@ -88,15 +115,15 @@ class System:
 
         f, r = self.affine(self.f, y, alpha), self.affine(self.r, y, alpha)
         parts = {
-            active.FLOW: [f],
-            active.FLOW_ALL: [f, slopes(self.f, x, X), by_alpha(self.f, X), slopes(self.f, t, X),
+            "f": [f],
+            "f_all": [f, slopes(self.f, x, X), by_alpha(self.f, X), slopes(self.f, t, X),
                               slopes(self.f, rho, X)],
-            active.RATE: [r],
-            active.RATE_ALL: [r, slopes(self.r, t, C), slopes(self.r, x, C), by_alpha(self.r, C),
+            "rate": [r],
+            "rate_all": [r, slopes(self.r, t, C), slopes(self.r, x, C), by_alpha(self.r, C),
                               slopes(self.r, rho, C)],
-            active.SWITCH: [self.c[:, 0] + self.c[:, 1:] @ y, self.c[:, 2 : 2 + X], self.c[:, 1],
+            "c_all": [self.c[:, 0] + self.c[:, 1:] @ y, self.c[:, 2 : 2 + X], self.c[:, 1],
                             self.c[:, 2 + X :]],
-        }[int(address)]  # fmt: skip
+        }[{number: name for name, number in FUNCTIONS.items()}[int(address)]]  # fmt: skip
         written = np.concatenate([np.ravel(part) for part in parts])
         out[: len(written)] = written
 
@@ -104,11 +131,11 @@ class System:
         """Return the memory laid out at t, x and rho."""
         y = self.y if y is None else y
         self.inp[: 1 + X], self.inp[1 + X : 1 + X + RHO] = y[: 1 + X], y[1 + X :]
-        return active.memory(self.inp, self.words)
+        return active.memory(self.inp, self.model)
 
     def multipliers(self, y=None, mode=0):
         scratch = self.scratch(y)
-        good = active.solve(self.words, mode, scratch)
+        good = active.solve(self.model, mode, scratch)
         return scratch.base[1 + X : 1 + X + C].copy() if good else np.full(C, np.nan)
 
     def quotient(self, of, y=None):
@@ -120,12 +147,13 @@ class System:
 
     def jacobian(self, alpha):
         base, out = np.concatenate([self.y[: 1 + X], alpha, self.y[1 + X :]]), np.zeros(99)
-        self.call(active.RATE_ALL, 100 + active.RATE_ALL, out, base)
+        self.call(FUNCTIONS["rate_all"], 100 + FUNCTIONS["rate_all"], out, base)
         return out[2 * C + C * X : 2 * C + C * X + C * C].reshape(C, C)
 
-    def evaluate(self, task, rest=(), size=40, mode=0):
+    def evaluate(self, task, rest=None, size=40, mode=0):
         result = np.full(size, 99.0)
-        data = np.array([task, 0, mode, *rest, 0, 0], np.int64)
+        rows, functions = guards() if rest is None else rest
+        data = layout.task_words(task, 0, mode, rows, functions)
         self.scratch()
         modes.evaluate(result, self.inp, data)
         return result
@@ -169,14 +197,14 @@ def test_fields_and_multipliers_have_the_slopes_of_their_difference_quotients(se
 
     slopes = system.quotient(system.multipliers)
     near = {"rtol": 1e-5, "atol": 1e-5 * (1 + np.nanmax(abs(slopes), initial=0.0))}
-    root = system.words[active.MODES]
+    root = system.model.roots[0]
     for number, others in ((0, (1, 1, 1)), (2, (0, 0, 0)), (2, (1, 1, 1))):
         system.mode(number - 1 if number else 1, 0, others)  # of the neighbour it takes nothing
         system.mode(number, root, system.signs)
         scratch = system.scratch()
-        active.solve(system.words, number, scratch)
+        active.solve(system.model, number, scratch)
         scratch.moved[:] = 7.0
-        active.derive(system.words, number, scratch)
+        active.derive(system.model, number, scratch)
         np.testing.assert_allclose(scratch.moved, slopes, **near)
     np.testing.assert_allclose(system.evaluate(modes.FIELD)[:X], field(system.y), rtol=1e-10)
     assert (system.evaluate(modes.FIELD)[X:] == 99).all()
@@ -212,7 +240,7 @@ def test_guards_and_their_slopes(seed, slides):
     c = system.c[:, 0] + system.c[:, 1:] @ system.y
     kinds = [(k, kind) for k in range(C) for kind in (modes.SIDE, modes.LOW, modes.HIGH)]
     kinds += [(0, modes.FOLD)] if slides == 2 else []
-    got = system.evaluate(modes.GUARDS, [len(kinds), *itertools.chain(*kinds)])
+    got = system.evaluate(modes.GUARDS, guards(*kinds))
     system.jacobian_at = lambda y, a: System.jacobian(_at(system, y), a)
     moved = system.quotient(system.multipliers)
     for g, (k, kind) in enumerate(kinds):
@@ -220,7 +248,7 @@ def test_guards_and_their_slopes(seed, slides):
         value = fold(system.y) if kind == modes.FOLD else expected[kind]
         assert got[g] == pytest.approx(value, rel=1e-7, abs=1e-9)
         assert got[len(kinds) + g] == 1.0
-        slope = system.evaluate(modes.GUARD_TLM, [k, kind])
+        slope = system.evaluate(modes.GUARD_TLM, guards((k, kind)))
         expected = {modes.SIDE: system.c[k, 1:], modes.LOW: moved[k], modes.HIGH: -moved[k]}
         expected = system.quotient(fold) if kind == modes.FOLD else expected[kind]
         size = 1 + abs(expected).max()
@@ -249,12 +277,11 @@ def test_what_attracts_has_the_signs_of_two_determinants(seed):
             expected = -np.linalg.det(J[np.ix_(chosen, chosen)]) * np.linalg.det(
                 J[np.ix_(rest, rest)]
             )
-            data = np.array([9, j, size, *chosen], np.int64)
-            assert active.attracts(system.words, data, 1, scratch) == pytest.approx(
-                expected, rel=1e-9
-            )
+            among = np.array(chosen)
+            got = active.attracts(system.model, j, among, scratch)
+            assert got == pytest.approx(expected, rel=1e-9)
     system.r[:, 1:] = 0.0
-    assert active.attracts(system.words, data, 1, system.scratch()) == 0.0
+    assert active.attracts(system.model, j, among, system.scratch()) == 0.0
 
 
 @for_each("seed", range(12))
@@ -281,11 +308,7 @@ def test_the_conditions_of_modes_that_may_follow(seed):
     other[j] = 1
     system.mode(1, 0, other)
     parts = [(0, range(C)), (1, [j])]
-    words = [len(parts)]
-    for number, functions in parts:
-        words += [number, len(functions)]
-        for k in functions:
-            words += [modes.HOLDS, k]
+    words = followers(*((number, -1, functions) for number, functions in parts))
     c = system.c[:, 0] + system.c[:, 1:] @ system.y
     for task, zero in ((modes.BRANCH, None), (modes.START, None), (modes.START, j)):
         if zero is not None:  # a function that vanishes at the start: its rate counts
@@ -321,7 +344,7 @@ def test_a_slide_that_is_left_goes_on_with_the_multipliers_it_had(seed):
     signs = system.signs.copy()
     signs[j] = 1 if seed % 2 else -1
     system.mode(1, 0, signs)
-    words = [1, 1, 1, modes.ATTRACTS, j, 2, j, k]
+    words = followers((1, j, (j, k)))
     J = system.jacobian(alpha)
     attracts = -np.linalg.det(J[np.ix_([j, k], [j, k])]) * J[k, k]
     after = system.multipliers(mode=1)
@@ -348,13 +371,11 @@ def test_a_slide_that_is_left_goes_on_with_the_multipliers_it_had(seed):
 def test_a_slide_on_two_surfaces_without_roots_cannot_follow(seed):
     """Its equations have no discriminant that is positive; that on one or on three has none to ask for."""
     system = System(seed, 2)
-    words = [1, 0, C]
-    for k in range(C):
-        words += [modes.HOLDS, k]
+    words = followers((0, -1, range(C)))
     size = C + 2
     got = system.evaluate(modes.BRANCH, words)
     scratch = system.scratch()
-    active.solve(system.words, 0, scratch)
+    active.solve(system.model, 0, scratch)
     assert np.isfinite(got[:size]).all()
     j, k = system.slides
     system.r[[j, k]] = 0.0  # a_j = a_k and a_j a_k = -1
@@ -368,8 +389,8 @@ def test_a_slide_on_two_surfaces_without_roots_cannot_follow(seed):
 @for_each("tangents", (0, 1))
 def test_a_field_without_multipliers_is_no_number_and_no_more_is_written(monkeypatch, tangents):
     n, nrho = 3, 2
-    model = np.zeros(99, np.int64)
-    model[[modes.N, modes.NC, modes.NRHO]] = n, 1, nrho
+    model = SimpleNamespace(head=opened(np.zeros(1, layout.MODEL)))
+    model.head.n, model.head.n_c, model.head.n_rho = n, 1, nrho
     monkeypatch.setitem(modes.write_field.__globals__, "solve", lambda *_: 0)
     result = np.full(40, 9.0)
     modes.write_field(result, model, 0, tangents, SimpleNamespace(out=None, moved=None))
@@ -393,10 +414,20 @@ def test_roots_of_many_surfaces_are_numbered_by_their_first_multiplier(monkeypat
     for which in range(4):
         system.mode(0, which, np.zeros(C, int))
         scratch = system.scratch()
-        good = active.solve(system.words, 0, scratch)
+        good = active.solve(system.model, 0, scratch)
         assert good == (which < 3)
         at = scratch.base[1 + X : 1 + X + C]
         if which < 3:
             assert at.tolist() == found[np.argsort(found[:, 0])][which].tolist()
         else:
             assert np.isnan(at).all()
+
+
+def test_the_words_of_a_model_are_read_as_they_are_written():
+    head = np.array([tuple(range(10, 16)) + ((1, 2),) * 5], layout.MODEL)
+    head["modes"], head["n_c"] = 2, C
+    signs = np.arange(2 * C).reshape(2, C)
+    model = layout.model_at(layout.model_words(head, [(signs[0], 1), (signs[1], 2)]))
+    np.testing.assert_array_equal(model.head, head)
+    assert model.roots.tolist() == [1, 2]
+    np.testing.assert_array_equal(model.signs, signs)

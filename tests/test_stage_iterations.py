@@ -9,6 +9,7 @@ from plain import plain, put, space
 
 from explorer.codes import SUCCESS
 from explorer.kernels.event_driven.records import DOP853, DOPRI5, NEWMARK, RADAU
+from explorer.kernels.event_driven.structures import newton_of, step_of
 
 radau, explicit = plain("event_driven.radau"), plain("event_driven.runge_kutta")
 dense = plain("linear_algebra.dense_lu")
@@ -23,10 +24,8 @@ def test_both_matrices_of_radaus_method_are_factored_whole(nx):
     """I - h A x J and mu / h - J: their factors solve all of their equations."""
     rng, h = np.random.default_rng(nx), 0.3
     A, J = rng.normal(size=(4, 4)), 3 * rng.normal(size=(nx, nx))
-    newton = radau.newton_parts(
-        space(newton=np.full((5 * nx + 1, 3 * nx), np.nan), pivots=np.zeros(4 * nx, int)), nx
-    )
-    newton.J[:, :nx] = J
+    _, newton = newton_of(RADAU, nx, nx)
+    newton.J[:] = J
     assert radau.factor(newton, A, h, nx)
     for factors, pivots, matrix in (
         (newton.matrix, newton.pivots, np.eye(3 * nx) - h * np.kron(A[1:, 1:], J)),
@@ -43,16 +42,17 @@ def test_both_matrices_of_radaus_method_are_factored_whole(nx):
 def test_a_correction_is_told_in_its_own_size_and_infinity_is_none(size):
     """Relative to the component and 1e-6, and to its tolerance."""
     nx, A = 1, np.zeros((4, 4))
-    K = np.zeros((17, 2))
-    K[radau.Z : radau.Z + 3, 0] = -size * np.array([1.0, 3.0, 2.0])
+    step = step_of(3, 2)
+    step.K[:], slopes = 0.0, step.radau
+    slopes.Z[:, 0] = -size * np.array([1.0, 3.0, 2.0])
     newton = space(matrix=np.eye(3), pivots=np.arange(3), r=np.zeros(3))
     method = space(A=A, rtol=0.5, atol=0.25)
-    change, off = radau.correct(method, newton, K, np.array([4.0, 0.0]), 1.0, nx, 0)
+    change, off = radau.correct(method, newton, slopes, np.array([4.0, 0.0]), 1.0, nx, 0)
     assert change == pytest.approx(3 * size / (4.0 + 1e-6))
     assert off == pytest.approx(3 * size / (0.5 * 4.0 + 0.25))
-    K[radau.Z, 0] = -np.inf
+    slopes.Z[0, 0] = -np.inf
     with np.errstate(invalid="ignore"):
-        assert radau.correct(method, newton, K, np.array([4.0, 0.0]), 1.0, nx, 0) == (
+        assert radau.correct(method, newton, slopes, np.array([4.0, 0.0]), 1.0, nx, 0) == (
             np.inf,
             np.inf,
         )
@@ -60,24 +60,25 @@ def test_a_correction_is_told_in_its_own_size_and_infinity_is_none(size):
 
 def radau_stepped(monkeypatch, changes, *, held=False, projects=SUCCESS, width=1):
     """Return the status, what has been asked for, and the step of a method whose corrections are scripted."""
-    said, K, y, changes = [], np.full((17, 4), 5.0), np.array([1.0, 2.0, 3.0, 4.0]), iter(changes)
+    said, y, changes = [], np.array([1.0, 2.0, 3.0, 4.0]), iter(changes)
+    step = step_of(3, 4)
+    step.K[:], step.stage[:], step.new[:] = 5.0, 0.0, 0.0
 
     def flow(problem, t, x, slope, width):
         said.append((t, width, x.tolist()))
         slope[:] = t
         return SUCCESS
 
-    def correct(method, newton, K, y, h, nx, width):
-        K[radau.Z : radau.Z + 3] += 1.0
+    def correct(method, newton, slopes, y, h, nx, width):
+        slopes.Z[:] += 1.0
         return next(changes)
 
-    put(monkeypatch, radau.radau_step, newton_parts=lambda *_: space(J=None), jacobian=lambda *_: SUCCESS, factor=lambda *_: True, correct=correct, flow=flow,
-        estimate=lambda newton, K, h, nx, width: said.append("estimate"), constrained=lambda _: held,
+    put(monkeypatch, radau.radau_step, jacobian=lambda *_: SUCCESS, factor=lambda *_: True, correct=correct, flow=flow,
+        estimate=lambda newton, step, h, nx, width: said.append("estimate"), constrained=lambda _: held,
         project=lambda problem, t, new, width: said.append(("project", t, width)) or new.__iadd__(100.0) is None or projects)  # fmt: skip
-    step = space(K=K, stage=np.zeros(4), new=np.zeros(4))
     status = radau.radau_step(
         space(sizes=space(n_x=1)),
-        space(A=None, c=np.array([0.0, 0.25, 0.5, 1.0])),
+        space(A=None, c=np.array([0.0, 0.25, 0.5, 1.0]), radau_newton=space(J=None)),
         step,
         T,
         y,
@@ -123,11 +124,8 @@ def test_the_end_of_a_step_of_radau_is_put_on_its_constraints(monkeypatch, held,
     ]
     if status == SUCCESS:
         assert said[-1] == (T + H, 1, step.new.tolist())
-        assert (step.K[radau.STAGE + 2] == T + H).all()
-        assert (
-            step.K[radau.STAGE - 2]
-            == (2.0 - 1.0 if radau.Z <= radau.STAGE - 2 < radau.Z + 3 else 5.0)
-        ).all()
+        assert (step.end == T + H).all()
+        assert (step.spare == 5.0).all()
 
 
 def test_a_jacobian_is_taken_without_columns(monkeypatch):
@@ -137,7 +135,7 @@ def test_a_jacobian_is_taken_without_columns(monkeypatch):
         radau.jacobian,
         flow=lambda problem, t, y, slope, width: widths.append(width) or SUCCESS,
     )
-    step = space(K=np.zeros((1, 3)), stage=np.zeros(3), new=np.zeros(3))
+    step = space(slope=np.zeros(3), stage=np.zeros(3), new=np.zeros(3))
     assert (
         radau.jacobian(space(sizes=space(n_x=2)), step, np.zeros((2, 2)), 0.0, np.ones(3))
         == SUCCESS

@@ -13,7 +13,7 @@ from scipy.integrate import DOP853, RK45
 from explorer.codes import NOT_FINITE, SUCCESS
 from explorer.kernels.event_driven.butcher import METHODS
 from explorer.kernels.event_driven.records import NEWMARK
-from explorer.kernels.event_driven.structures import Polynomial
+from explorer.kernels.event_driven.structures import Polynomial, newton_of, step_of
 
 explicit, radau = plain("event_driven.runge_kutta"), plain("event_driven.radau")
 adjoint = plain("event_driven.adjoint")
@@ -32,16 +32,14 @@ class March:
         self.method = SimpleNamespace(
             A=tableau.A, c=tableau.c, E=tableau.E, D=tableau.D, code=tableau.code, stages=tableau.stages,
             last=tableau.last, exponent=tableau.exponent, rtol=1e-3, atol=1e-5,
-            newton=np.zeros((5 * n + 1, 3 * n)), pivots=np.zeros(4 * n, np.int64),
+            radau_newton=newton_of(tableau.code, n, n)[1],
             newmark=[SimpleNamespace(error=0.25)],
         )  # fmt: skip
-        self.step = SimpleNamespace(
-            K=np.full((17, self.size), np.nan), dense=np.zeros((7, self.size)),
-            **{name: np.zeros(self.size) for name in ("slope", "stage", "new")},
-        )  # fmt: skip
+        self.step = step_of(tableau.stages, self.size)
+        self.step.K[:] = np.nan
+        for memory in (self.step.dense, self.step.stage, self.step.new):
+            memory[:] = 0.0
         self.problem = SimpleNamespace(sizes=SimpleNamespace(n_x=n, n_c=0, n_t=0, rows=0))
-        if name == "radau":  # whose first rows of a matrix are its first columns
-            self.method.newton = np.zeros((5 * n + 1, 3 * n))
         self.y = rng.normal(size=self.size)
         for space in (explicit.advance.__globals__, radau.radau_step.__globals__):
             space |= {"flow": self.flow, "slopes": self.flow}
@@ -126,7 +124,7 @@ def test_the_polynomial_of_newmark_is_the_cubic_of_both_ends():
     march, h = March("dopri5"), 0.3
     cubics = [np.poly1d(c) for c in np.random.default_rng(1).normal(size=(4, 4))]
     at = lambda k, t: np.array([c.deriv(k)(t) if k else c(t) for c in cubics])  # noqa: E731
-    march.method.code, march.method.stages = NEWMARK, 1
+    march.method.code, march.method.stages, march.step = NEWMARK, 1, step_of(1, march.size)
     march.step.K[0], march.step.K[1], march.step.new[:] = at(1, 0), at(1, h), at(0, h)
     explicit.interpolate(march.method, march.step, at(0, 0), h, 4)
     x = np.zeros(4)
@@ -202,18 +200,14 @@ def test_a_step_of_radau_is_its_stability_function(seed, h):
     np.testing.assert_allclose(after[:, :n], before[:, :n] @ R.T, rtol=1e-7, atol=1e-9)
     assert after[0, n] == pytest.approx(before[0, n] + (t + h) ** 5 - t**5, rel=1e-9)
     assert after[1:, n] == pytest.approx(before[1:, n])
-    np.testing.assert_allclose(
-        step.K[radau.STAGE + 2], march.f(t + h, step.new), rtol=1e-9, atol=1e-12
-    )
-    Z = step.K[radau.Z : radau.Z + 3].reshape(3, 3, 4)[:, :, :n]
+    np.testing.assert_allclose(step.end, march.f(t + h, step.new), rtol=1e-9, atol=1e-12)
+    Z = step.radau.Z.reshape(3, 3, 4)[:, :, :n]
     slope = step.K[0].reshape(3, 4)[:, :n]
     for k in range(3):
         right = slope[k] + np.tensordot(radau.ERROR, Z[:, k], 1) / h
         off = np.linalg.solve(radau.MU / h * np.eye(n) - march.J, right) / h
-        np.testing.assert_allclose(
-            step.K[radau.OFF].reshape(3, 4)[k, :n], off, rtol=1e-4, atol=1e-5
-        )
-    assert not step.K[radau.OFF].reshape(3, 4)[:, n].any()
+        np.testing.assert_allclose(step.radau.error.reshape(3, 4)[k, :n], off, rtol=1e-4, atol=1e-5)
+    assert not step.radau.error.reshape(3, 4)[:, n].any()
 
 
 def test_the_jacobian_is_that_of_the_flow():
@@ -237,7 +231,7 @@ def test_a_step_of_radau_that_fails_is_no_number():
     step, A, c = march.step, march.method.A, march.method.c
     step.K[0] = march.f(t, march.y)
     assert radau.radau_step(march.problem, march.method, step, t, march.y, h, 1) == SUCCESS
-    Z = step.K[radau.Z : radau.Z + 3]
+    Z = step.radau.Z
     slopes = np.array([march.f(t + c[i + 1] * h, march.y + Z[i]) for i in range(3)])
     np.testing.assert_allclose(Z, h * A[1:4, 1:4] @ slopes, rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(step.new, march.y + Z[2], rtol=1e-15)

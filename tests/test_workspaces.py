@@ -9,7 +9,7 @@ from loops import for_each
 
 from explorer.kernels.complementarity.structures import box_workspaces, lcp_workspace
 from explorer.kernels.event_driven.records import DOPRI5, NEWMARK, RADAU
-from explorer.kernels.event_driven.structures import newton_memory
+from explorer.kernels.event_driven.structures import newton_of
 from explorer.kernels.fesd import stage_complementarity
 from explorer.kernels.fesd import structures as fesd
 from explorer.kernels.fesd.collocation import collocation
@@ -110,7 +110,7 @@ def test_a_march_of_nonsmooth_alpha():
     assert shapes(work.responses) == {
         "LU": (3, n, n),
         "pivots": (3, n),
-        "band": (3, 2),
+        "band": (3,),
         "Y": (3, nc, n),
     }
     for lcp in (work.lcp, work.lcp_jump):
@@ -143,7 +143,7 @@ def test_contacts_on_their_graph(n, contacts, tangents, wide):
     assert (work.exchange.wanted == -2).all()
     assert (work.path.changed == -2).all()
     assert work.path.columns.shape == (2 * SPARE, wide)
-    assert work.path.dense.shape == (2 * SPARE + 1, 2 * SPARE)
+    assert (work.path.dense.shape, work.path.right.shape) == ((2 * SPARE,) * 2, (2 * SPARE,))
     assert work.u.shape == (n,)
     for vector in (work.unit, work.cross, work.soft, work.last, work.listed, *work.sweeps):
         assert vector.shape == (wide,)
@@ -198,11 +198,14 @@ def test_a_march_of_fesd():
     assert shapes(work.start) == shapes(work.kept.before) == start
 
 
-@for_each(("code", "told"), [
-    (RADAU, ((5 * 4 + 1, 3 * 4), 4 * 4)), (NEWMARK, ((2 * 3 + 2, 3), 3)), (DOPRI5, ((0, 0), 0)),
-])  # fmt: skip
-def test_matrices_of_a_method_of_located_events(code, told):
-    assert newton_memory(code, 4, 3) == told
+@for_each(("code", "order", "n_x"), [(RADAU, 0, 4), (NEWMARK, 3, 0), (DOPRI5, 0, 0)])
+def test_matrices_of_a_method_of_located_events(code, order, n_x):
+    one, many = (order,), (3 * n_x,)
+    told = [
+        [(order, order)] * 2 + [one] * 3,
+        [many * 2, (n_x, n_x), (n_x, n_x), many, many, (n_x,)],
+    ]
+    assert [[part.shape for part in parts] for parts in newton_of(code, 4, 3)] == told
 
 
 def test_a_step_of_fesd_with_fixed_length():

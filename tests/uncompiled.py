@@ -15,6 +15,7 @@ import signal
 import numpy as np
 import plain
 import pytest
+from plain import Structures
 
 from explorer.kernels import jit, references, stored, templates
 from explorer.kernels.structures import Memory, Numbers
@@ -22,38 +23,6 @@ from explorer.kernels.structures import Memory, Numbers
 SECONDS = float(os.environ.get("UNCOMPILED_SECONDS", "5"))
 BYTES = 8  # that a stored structure is said to need
 _tasks: dict[int, object] = {}
-
-
-class Row:
-    """One entry of structures, whose fields are attributes, whatever they are called."""
-
-    __slots__ = ("_all", "_place")
-
-    def __init__(self, array, at):
-        object.__setattr__(self, "_all", array)
-        object.__setattr__(self, "_place", at)
-
-    def __getattr__(self, name):
-        value = self._all[name][self._place]
-        return (
-            value.view(Structures) if getattr(value, "dtype", None) and value.dtype.names else value
-        )
-
-    def __setattr__(self, name, value):
-        self._all[name][self._place] = value
-
-
-class Structures(np.ndarray):
-    """An array of structures."""
-
-    def __getitem__(self, key):
-        if isinstance(key, int | np.integer):
-            return Row(self.view(np.ndarray), key)
-        value = super().__getitem__(key)
-        return value if value.dtype.names else value.view(np.ndarray)
-
-    def __setitem__(self, key, value):
-        super().__setitem__(key, value._all[value._place] if isinstance(value, Row) else value)
 
 
 def opened(structure):
@@ -118,11 +87,6 @@ for module in (jit, references, templates, stored):
             setattr(module, name, kernel if name == "kernel" else stand_in)
 
 
-def number(word):
-    """Return the real number with the bits of a word."""
-    return np.int64(word).view(np.float64)
-
-
 def forward(address, data, out, inp):
     """Call the C function at an address with two pointers and its data."""
     pointers = (ctypes.cast(one, ctypes.c_void_p) for one in (out, inp))
@@ -147,10 +111,10 @@ def stretch(kind):
 
 memory = importlib.import_module("explorer.kernels.memory")
 memory.pointer, memory.integers = words, stretch(ctypes.c_int64)
+memory.table, memory.records = memory.integers, plain.entries
 memory.vector = memory.matrix = stretch(ctypes.c_double)
 sampled_forcing = importlib.import_module("explorer.kernels.model.sampled_forcing")
-sampled_forcing.number, sampled_forcing.forward = number, forward
-importlib.import_module("explorer.kernels.model.held_inputs").words = words
+sampled_forcing.forward = forward
 
 
 def too_long(*_):

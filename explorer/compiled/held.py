@@ -160,7 +160,7 @@ class Schedule:
 
     @functools.cached_property
     def memory(self) -> np.ndarray:
-        """Words, the first of which is the present interval."""
+        """Words of a schedule."""
         from explorer.kernels.model.held_inputs import memory_of
 
         drive = self.drive
@@ -190,11 +190,14 @@ class Schedule:
     @contextmanager
     def holding(self, k: int) -> Iterator[None]:
         """Let the inputs be those of interval `k`, while this lasts."""
-        before, self.memory[0] = int(self.memory[0]), k
+        from explorer.kernels.model.held_inputs import head_of
+
+        now = head_of(self.memory)["now"]
+        before, now[:] = now.copy(), k
         try:
             yield
         finally:
-            self.memory[0] = before
+            now[:] = before
 
 
 def before_breaks(t: np.ndarray) -> np.ndarray:

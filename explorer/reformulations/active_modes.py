@@ -20,7 +20,6 @@ from explorer.systems.modes import Branch, Guard, Mode
 __all__ = ["SIDE", "Conditions", "Modes", "coupled", "modes_of"]
 
 SIDE, LOW, HIGH, FOLD = range(4)  # kinds of guards, as in `explorer.kernels.sliding.mode_functions`
-HOLDS, ATTRACTS = range(2)  # kinds of conditions
 _ROOTS = 6  # of a slide on more than two surfaces
 
 Signs = tuple[int, ...]

@@ -14,7 +14,9 @@ problem.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple, get_args
+
+import numpy as np
 
 from explorer.codes import SINGULAR, SUCCESS
 from explorer.kernels.complementarity.lcp import solve, solve_one
@@ -22,9 +24,10 @@ from explorer.kernels.complementarity.structures import Lcp, LcpOptions, LcpWork
 from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.dense_lu import bandwidth, lu_factor, lu_solve
 from explorer.kernels.model.structures import Rows
-from explorer.kernels.structures import Integers, Matrix, Stack, Table, Vector
+from explorer.kernels.structures import Integers, Matrix, Stack, Table, Vector, rows_of
 
 __all__ = [
+    "BAND",
     "JUMP",
     "MASS",
     "SMOOTH",
@@ -42,7 +45,7 @@ __all__ = [
 
 # what is factored: A, M, M + c C; what x, w and the jump of v are per unit of each z
 SMOOTH, MASS, JUMP = 0, 1, 2
-BELOW, ABOVE = 0, 1  # columns of `Responses.band`
+BAND = np.dtype([("below", np.int64), ("above", np.int64)])  # half bandwidths of a matrix
 
 
 class Matrices(NamedTuple):
@@ -69,7 +72,7 @@ class Responses(NamedTuple):
 
     LU: Stack  # (3, n, n)
     pivots: Table  # (3, n)
-    band: Table  # (3, 2) lower and upper bandwidth
+    band: Annotated[np.ndarray, get_args(rows_of(BAND))[1]]  # (3,)
     Y: Stack  # (3, n_c, n)
 
 
@@ -93,21 +96,22 @@ def push(ptr: Integers, col: Integers, val: Vector, c: int, z: float, u: Vector)
 def factor(system: Matrices, m: float, c: float, k: float, responses: Responses, which: int) -> int:
     """Factor m M + c C + k K, in the place of `which`."""
     M, C, K = system
-    LU, band, pivots = responses.LU[which], responses.band[which], responses.pivots[which]
+    LU, band, pivots = responses.LU[which], responses.band, responses.pivots[which]
     n = M.shape[0]
     for i in range(n):
         for j in range(n):
             LU[i, j] = m * M[i, j] + (c * C[i, j] + k * K[i, j])
     below, above = bandwidth(LU, n) if n > 8 else (n - 1, n - 1)
-    band[BELOW], band[ABOVE] = below, above
+    band[which].below, band[which].above = below, above
     return SUCCESS if lu_factor(LU, n, below, above, pivots) == 0 else SINGULAR
 
 
 @kernel(inline=True)
 def solve_with(responses: Responses, which: int, b: Vector) -> None:
     """Overwrite b by the solution with the matrix in the place of `which`."""
-    band, n = responses.band[which], responses.LU.shape[1]
-    lu_solve(responses.LU[which], n, band[BELOW], band[ABOVE], responses.pivots[which], b)
+    band, n = responses.band, responses.LU.shape[1]
+    below, above = band[which].below, band[which].above
+    lu_solve(responses.LU[which], n, below, above, responses.pivots[which], b)
 
 
 @kernel(inner=True)

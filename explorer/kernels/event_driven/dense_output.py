@@ -19,9 +19,9 @@ __all__ = ["evaluate", "force_slopes", "forces", "states_at"]
 @kernel(inline=True)
 def carry(problem: Problem, method: Method, step: Step, steps: Steps, i: int) -> None:
     """Set the accelerations that the method carries through step `i`, if it carries any."""
-    n, block, K, carried = problem.sizes.n, problem.sizes.n_x + 1, step.K, steps.carried
+    n, block, slope, carried = problem.sizes.n, problem.sizes.n_x + 1, step.slope, steps.carried
     for m in range(carried.shape[1]):
-        K[0, m // n * block + n + m % n] = carried[i, m]
+        slope[m // n * block + n + m % n] = carried[i, m]
     if carried.shape[1] > 0:
         method.newmark[0].begun, method.newmark[0].length = steps.t[i], steps.h[i]
 

@@ -17,7 +17,6 @@ __all__ = ["land"]
 # below round-off
 SMALL = 1e-5
 FAR = 1e-8  # a correction beyond this fraction of the step may pass other events
-SPARE = 16  # a row of K that no method uses
 
 
 @kernel(inner=True)
@@ -32,18 +31,16 @@ def passes_another(problem: Problem, automaton: Automaton, search: Search, j: in
 
 
 @kernel(inner=True)
-def shift_end(
-    problem: Problem, method: Method, step: Step, t: float, move: float, width: int
-) -> int:
+def shift_end(problem: Problem, step: Step, t: float, move: float, width: int) -> int:
     """Move the end of the step by a step of Heun's method, to t."""
-    K, new, last = step.K, step.new, method.stages
+    end, ahead, new = step.end, step.spare, step.new
     size = (width + 1) * (problem.sizes.n_x + 1)
     for m in range(size):
-        new[m] += move * K[last, m]
-    status = flow(problem, t, new, K[SPARE], width)
+        new[m] += move * end[m]
+    status = flow(problem, t, new, ahead, width)
     for m in range(size):
-        new[m] += 0.5 * move * (K[SPARE, m] - K[last, m])
-        K[last, m] = K[SPARE, m]
+        new[m] += 0.5 * move * (ahead[m] - end[m])
+        end[m] = ahead[m]
     return status
 
 
@@ -77,7 +74,7 @@ def land(
         if whole:
             status = advance(problem, method, step, 1, last, t, y, tau, width)
         else:
-            status = shift_end(problem, method, step, t + tau, tau - before, width)
+            status = shift_end(problem, step, t + tau, tau - before, width)
         found[0].length = tau
         if status != SUCCESS or back:
             return status

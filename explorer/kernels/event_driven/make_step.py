@@ -219,7 +219,6 @@ def go_on(
     problem: Problem,
     automaton: Automaton,
     surfaces: Surfaces,
-    method: Method,
     options: Options,
     work: Workspace,
     turned: int,
@@ -230,10 +229,10 @@ def go_on(
     `turned` is the surface at which this one has ended, `whole` the length that its error let it
     have.
     """
-    step, search, y, K, t = work.step, work.search, work.y, work.step.K, work.run[0].t
+    step, search, y, t = work.step, work.search, work.y, work.run[0].t
     samples, values, count = search.samples, search.values, guard_count(problem, automaton)
     for m in range(y.size):
-        K[0, m] = K[method.stages, m]
+        step.slope[m] = step.end[m]
     for j in range(count):
         samples[0, j] = samples[SAMPLES, j]
     if problem.sides.size > 0:
@@ -284,5 +283,5 @@ def make_step(
     if status != SUCCESS or reach.guard >= 0:
         return status, reach.guard
     run[0].h = max(next_h, run[0].h) if final else next_h  # only the end of the interval cut it
-    status = go_on(problem, automaton, surfaces, method, options, work, reach.turned, whole)
+    status = go_on(problem, automaton, surfaces, options, work, reach.turned, whole)
     return status, NONE

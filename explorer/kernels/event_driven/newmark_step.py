@@ -23,28 +23,15 @@ import numpy as np
 from explorer.codes import SINGULAR, SUCCESS
 from explorer.kernels.event_driven.flow import assemble, evaluate, flow, tangent
 from explorer.kernels.event_driven.records import STEP
-from explorer.kernels.event_driven.structures import Method, Problem, Step
+from explorer.kernels.event_driven.structures import Method, NewmarkNewton, Problem, Step
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
 from explorer.kernels.references import kernel
-from explorer.kernels.structures import Integers, Matrix, Vector
+from explorer.kernels.structures import Vector
 from explorer.kernels.time_stepping.newmark_error import local_error, middle
 
 __all__ = ["newmark_step"]
 
-# rows of K: y' at the start (a0 as the scheme carries it) and at the end, slopes; y' of the flow
-# itself at the start, at the end and in the middle
-START, END, SLOPE, FIRST, TRUE_START, TRUE_END, MIDDLE = 0, 1, 3, 4, 5, 6, 7
 FAR = 1e3  # steps over which an error of a velocity moves a displacement at most
-
-
-class Newton(NamedTuple):
-    """What Newton's method for a1 works on; order = n + rows."""
-
-    matrix: Matrix  # (order, order) the Newton matrix, or its factors
-    saddle: Matrix  # (order, order) the saddle matrix
-    pivots: Integers  # (order,)
-    right: Vector  # (order,)
-    r: Vector  # (order,) residual in m/s2, then the correction of a1
 
 
 class Weights(NamedTuple):
@@ -56,20 +43,6 @@ class Weights(NamedTuple):
     w: float  # where the forces are taken, as a fraction of the step
     share: float  # of the forces there
     past: float  # of those at the start
-
-
-@kernel(inline=True)
-def newton_parts(method: Method) -> Newton:
-    """Name the parts of the workspace."""
-    memory = method.newton
-    order = memory.shape[1]
-    return Newton(
-        memory[:order],
-        memory[order : 2 * order],
-        method.pivots,
-        memory[2 * order],
-        memory[2 * order + 1],
-    )
 
 
 @kernel(inline=True)
@@ -91,13 +64,14 @@ def at_stage(
     n: int,
     at: int,
     to: int,
-    K: Matrix,
+    slope: Vector,
+    end: Vector,
     stage: Vector,
 ) -> None:
-    """stage[to:] = (1 - w) y[at:] + w times the end of the step, whose a1 stands in K[END, at:]."""
+    """stage[to:] = (1 - w) y[at:] + w times the end of the step, whose a1 stands in `end`."""
     beta, gamma = weights.beta, weights.gamma
     for i in range(n):
-        a0, a1, v0 = K[START, at + n + i], K[END, at + n + i], y[at + n + i]
+        a0, a1, v0 = slope[at + n + i], end[at + n + i], y[at + n + i]
         stage[to + i] = y[at + i] + w * h * (v0 + h * ((0.5 - beta) * a0 + beta * a1))
         stage[to + n + i] = v0 + w * h * ((1.0 - gamma) * a0 + gamma * a1)
 
@@ -111,7 +85,7 @@ def factor(problem: Problem, method: Method, h: float, size: int) -> int:
     """
     n, nr, count = problem.sizes.n, problem.sizes.n_rho, problem.sizes.rows
     out, rows, W = problem.out, problem.rows, problem.saddle.W
-    newton, weights = newton_parts(method), weights_of(method)
+    newton, weights = method.newmark_newton, weights_of(method)
     lu, saddle = newton.matrix, newton.saddle
     by_a = (1.0 - weights.alpha_m) / (weights.share * weights.w)
     by_v, by_q = h * weights.gamma, h * h * weights.beta
@@ -139,7 +113,7 @@ def factor(problem: Problem, method: Method, h: float, size: int) -> int:
 
 
 @kernel(inner=True)
-def correct(newton: Newton, n: int, size: int, share: float) -> None:
+def correct(newton: NewmarkNewton, n: int, size: int, share: float) -> None:
     """Overwrite the residual by the correction of a1."""
     saddle, right, r = newton.saddle, newton.right, newton.r
     for i in range(size):
@@ -168,32 +142,33 @@ def columns(
     The derivative of the step is linear in that of a1: from a1' = a0' one correction is exact.
     """
     n, nx, wrt, saddle = problem.sizes.n, problem.sizes.n_x, problem.wrt, problem.saddle
-    K, stage, new = step.K, step.stage, step.new
-    newton, weights = newton_parts(method), weights_of(method)
+    slope, end, stage, new = step.slope, step.end, step.stage, step.new
+    forces, first = step.newmark.forces, step.newmark.first
+    newton, weights = method.newmark_newton, weights_of(method)
     w, share, past, r = weights.w, weights.share, weights.past, newton.r
     block = nx + 1
-    status = flow(problem, t, stage, K[SLOPE], 0)
+    status = flow(problem, t, stage, forces, 0)
     if status == SUCCESS:
         if factor(problem, method, h, size) != 0:
             return SINGULAR
-        status = flow(problem, t, stage, K[SLOPE], 0)
+        status = flow(problem, t, stage, forces, 0)
     if status != SUCCESS:
         return status
     evaluate(problem.functions.table, STEP, problem.inp, problem.out)
     for k in range(width):
         at = (k + 1) * block
         for i in range(n):
-            K[END, at + n + i] = K[START, at + n + i]
-        at_stage(y, h, weights, w, n, at, 0, K, saddle.direction)
+            end[at + n + i] = slope[at + n + i]
+        at_stage(y, h, weights, w, n, at, 0, slope, end, saddle.direction)
         tangent(problem, wrt[k])
         for i in range(n):
-            r[i] = K[START, at + n + i] - share * saddle.tangent[i] - past * K[FIRST, at + n + i]
+            r[i] = slope[at + n + i] - share * saddle.tangent[i] - past * first[at + n + i]
         correct(newton, n, size, share * w)
         for i in range(n):
-            K[END, at + n + i] += r[i]
-        at_stage(y, h, weights, 1.0, n, at, at, K, new)
+            end[at + n + i] += r[i]
+        at_stage(y, h, weights, 1.0, n, at, at, slope, end, new)
         for i in range(n):
-            K[END, at + i] = new[at + n + i]
+            end[at + i] = new[at + n + i]
     return SUCCESS
 
 
@@ -206,27 +181,28 @@ def begin(
     a0, and its derivative by each parameter, are off by what is proportional to the step: where
     the step changes they change with it.
     """
-    n, block, K = problem.sizes.n, problem.sizes.n_x + 1, step.K
+    n, block, slope = problem.sizes.n, problem.sizes.n_x + 1, step.slope
+    first, true_start = step.newmark.first, step.newmark.true_start
     weights, co = weights_of(method), method.newmark
     if co[0].weight > 0.0:
         for m in range(block):
-            K[TRUE_START, m] = K[START, m]
+            true_start[m] = slope[m]
         if co[0].alpha_m != 0.0 or co[0].alpha_f != 0.0:
             begun, was = co[0].begun, co[0].length
             realigned = was > 0.0 and h != was and (t == begun or t == begun + was)
             wide = width if realigned else 0
-            status = flow(problem, t, y, K[TRUE_START], wide)
+            status = flow(problem, t, y, true_start, wide)
             if status != SUCCESS:
                 return status
             for k in range(wide + 1 if realigned else 0):
                 for i in range(k * block + n, k * block + 2 * n):
-                    true = K[TRUE_START, i]
-                    K[START, i] = true + h / was * (K[START, i] - true)
+                    true = true_start[i]
+                    slope[i] = true + h / was * (slope[i] - true)
             co[0].begun, co[0].length = t, h
     if weights.past != 0.0:
-        return flow(problem, t, y, K[FIRST], width)
+        return flow(problem, t, y, first, width)
     for m in range((width + 1) * block):
-        K[FIRST, m] = 0.0
+        first[m] = 0.0
     return SUCCESS
 
 
@@ -234,39 +210,40 @@ def begin(
 def solve(
     problem: Problem, method: Method, step: Step, size: int, t: float, y: Vector, h: float
 ) -> tuple[int, bool]:
-    """Solve for a1 = K[END] by Newton's method; return a status, and whether it has converged."""
-    n, K, stage = problem.sizes.n, step.K, step.stage
-    newton, weights = newton_parts(method), weights_of(method)
+    """Solve for a1 in `end` by Newton's method; return a status, and whether it has converged."""
+    n, slope, end, stage = problem.sizes.n, step.slope, step.end, step.stage
+    forces, first = step.newmark.forces, step.newmark.first
+    newton, weights = method.newmark_newton, weights_of(method)
     am, w, share, past, r = weights.alpha_m, weights.w, weights.share, weights.past, newton.r
     for i in range(n):
-        K[END, n + i] = K[START, n + i]
+        end[n + i] = slope[n + i]
     stage[problem.sizes.n_x] = 0.0
     factored, slow, before = False, False, 0.0
     for trial in range(method.newmark[0].most):
-        at_stage(y, h, weights, w, n, 0, 0, K, stage)
-        status = flow(problem, t + w * h, stage, K[SLOPE], 0)
+        at_stage(y, h, weights, w, n, 0, 0, slope, end, stage)
+        status = flow(problem, t + w * h, stage, forces, 0)
         if status != SUCCESS:
             return status, False
         residual, largest = 0.0, 0.0
         for i in range(n):
-            r[i] = (1.0 - am) * K[END, n + i] + am * K[START, n + i] - share * K[SLOPE, n + i]
-            r[i] -= past * K[FIRST, n + i]
+            r[i] = (1.0 - am) * end[n + i] + am * slope[n + i] - share * forces[n + i]
+            r[i] -= past * first[n + i]
             if not abs(r[i]) < np.inf:  # max() would swallow a NaN
                 return SUCCESS, False
             residual = max(residual, abs(r[i]))
-            largest = max(largest, abs(K[END, n + i]), abs(K[START, n + i]))
+            largest = max(largest, abs(end[n + i]), abs(slope[n + i]))
         if weights.beta == 0.0 and trial < 2:  # explicit, unless a force depends on a velocity
             if trial == 1 and residual <= 1e-15 * largest:
                 return SUCCESS, True
             for i in range(n):
-                K[END, n + i] -= r[i] / (1.0 - am)
+                end[n + i] -= r[i] / (1.0 - am)
             continue
         if (slow or not factored) and factor(problem, method, h, size) != 0:
             return SUCCESS, False
         correct(newton, n, size, share * w)
         change = 0.0
         for i in range(n):
-            K[END, n + i] += r[i]
+            end[n + i] += r[i]
             if not abs(r[i]) < np.inf:
                 return SUCCESS, False
             change = max(change, abs(r[i]))
@@ -283,20 +260,21 @@ def solve(
 @kernel(inner=True)
 def estimate(problem: Problem, method: Method, step: Step, t: float, y: Vector, h: float) -> int:
     """Estimate the local error (`explorer.kernels.time_stepping.newmark_error`)."""
-    n, nx, K, stage, new = problem.sizes.n, problem.sizes.n_x, step.K, step.stage, step.new
-    co = method.newmark
+    n, nx, end, stage, new = problem.sizes.n, problem.sizes.n_x, step.end, step.stage, step.new
+    true_start, true_end = step.newmark.true_start, step.newmark.true_end
+    between, co = step.newmark.middle, method.newmark
     for m in range(nx + 1):
-        K[TRUE_END, m] = K[END, m]
+        true_end[m] = end[m]
     if co[0].alpha_m != 0.0 or co[0].alpha_f != 0.0:
-        status = flow(problem, t + h, new, K[TRUE_END], 0)
+        status = flow(problem, t + h, new, true_end, 0)
         if status != SUCCESS:
             return status
-    middle(n, h, y, y[n:], K[TRUE_START, n:], new, new[n:], K[TRUE_END, n:], stage)
-    status = flow(problem, t + 0.5 * h, stage, K[MIDDLE], 0)
+    middle(n, h, y, y[n:], true_start[n:], new, new[n:], true_end[n:], stage)
+    status = flow(problem, t + 0.5 * h, stage, between, 0)
     if status != SUCCESS:
         return status
     co[0].error = co[0].weight * local_error(
-        n, h, FAR * h, y, y[n:], K[TRUE_START, n:], K[MIDDLE, n:], K[TRUE_END, n:], new, new[n:]
+        n, h, FAR * h, y, y[n:], true_start[n:], between[n:], true_end[n:], new, new[n:]
     )
     return SUCCESS
 
@@ -305,9 +283,10 @@ def estimate(problem: Problem, method: Method, step: Step, t: float, y: Vector, 
 def newmark_step(
     problem: Problem, method: Method, step: Step, t: float, y: Vector, h: float, width: int
 ) -> int:
-    """March y over h; K[END] is y' at the end, the error goes to the coefficients of the method."""
+    """March y over h; `end` is y' there, the error goes to the coefficients of the method."""
     n, nx, count, rows = problem.sizes.n, problem.sizes.n_x, problem.sizes.rows, problem.rows
-    K, stage, new, weights = step.K, step.stage, step.new, weights_of(method)
+    slope, end, stage, new = step.slope, step.end, step.stage, step.new
+    forces, weights = step.newmark.forces, weights_of(method)
     block = nx + 1
     size = n
     for c in range(count):
@@ -319,27 +298,27 @@ def newmark_step(
     status, converged = solve(problem, method, step, size, t, y, h)
     if status != SUCCESS or not converged:
         return status
-    at_stage(y, h, weights, 1.0, n, 0, 0, K, new)
+    at_stage(y, h, weights, 1.0, n, 0, 0, slope, end, new)
     for i in range(n):
-        K[END, i] = new[n + i]
+        end[i] = new[n + i]
     method.newmark[0].error = 0.0
     if method.newmark[0].weight > 0.0:
         status = estimate(problem, method, step, t, y, h)
         if status != SUCCESS:
             return status
     if width > 0:
-        at_stage(y, h, weights, weights.w, n, 0, 0, K, stage)
+        at_stage(y, h, weights, weights.w, n, 0, 0, slope, end, stage)
         status = columns(problem, method, step, size, t + weights.w * h, y, h, width)
         if status != SUCCESS:
             return status
     for k in range(width + 1):
         new[k * block + nx] = y[k * block + nx]
-        K[END, k * block + nx] = 0.0
+        end[k * block + nx] = 0.0
     if problem.functions.cost >= 0:
-        status = flow(problem, t + h, new, K[SLOPE], width)
+        status = flow(problem, t + h, new, forces, width)
         if status != SUCCESS:
             return status
         for k in range(nx, (width + 1) * block, block):
-            K[END, k] = K[SLOPE, k]
-            new[k] += 0.5 * h * (K[START, k] + K[END, k])
+            end[k] = forces[k]
+            new[k] += 0.5 * h * (slope[k] + end[k])
     return SUCCESS

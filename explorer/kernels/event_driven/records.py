@@ -7,6 +7,7 @@ from typing import Annotated, Any, get_args
 
 import numpy as np
 
+from explorer.kernels.memory import FUNCTION
 from explorer.kernels.structures import rows_of
 
 INT, FLOAT = np.int64, np.float64
@@ -31,12 +32,6 @@ NONE, HIDDEN = -1, -2  # no guard fires; samples do not show the guards
 # how an event happened that is beyond its zero: because of the one before, or of inputs that change
 CHAINED, DRIVEN = 2, 3
 
-FUNCTION = np.dtype(
-    [
-        ("address", INT),  # of void f(double* out, const double* in, void* data)
-        ("data", INT),
-    ]
-)
 STATE = np.dtype(
     [
         ("mode", INT),

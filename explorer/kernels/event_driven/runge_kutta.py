@@ -12,7 +12,7 @@ import numpy as np
 from explorer.codes import SUCCESS
 from explorer.kernels.event_driven.flow import flow, slopes
 from explorer.kernels.event_driven.manifold import constrained, project, projected
-from explorer.kernels.event_driven.newmark_step import END, newmark_step
+from explorer.kernels.event_driven.newmark_step import newmark_step
 from explorer.kernels.event_driven.radau import radau_step
 from explorer.kernels.event_driven.records import DOP853, NEWMARK, RADAU
 from explorer.kernels.event_driven.structures import Method, Polynomial, Problem, Step
@@ -23,13 +23,13 @@ from explorer.kernels.structures import Vector
 @kernel(inner=True)
 def keep(problem: Problem, step: Step, t: float, width: int) -> int:
     """Put the end of a step of Newmark's on its constraints, and what is y' of the positions."""
-    n, block, new, K = problem.sizes.n, problem.sizes.n_x + 1, step.new, step.K
+    n, block, new, end = problem.sizes.n, problem.sizes.n_x + 1, step.new, step.end
     if not np.isfinite(new[0]):
         return SUCCESS
     status = project(problem, t, new, width)
     for k in range(width + 1):
         for i in range(k * block, k * block + n):
-            K[END, i] = new[n + i]
+            end[i] = new[n + i]
     return status
 
 
@@ -159,13 +159,14 @@ def interpolate(method: Method, step: Step, y: Vector, h: float, nx: int) -> Non
     Of Newmark it is the cubic through both ends and their slopes.
     """
     D, K, new, dense, s = method.D, step.K, step.new, step.dense, method.stages
+    slope, end = step.slope, step.end
     if method.code == DOP853 or method.code == NEWMARK:
         rows = s + 4 if method.code == DOP853 else 0
         for m in range(nx):
             delta = new[m] - y[m]
             dense[0, m] = delta
-            dense[1, m] = h * K[0, m] - delta
-            dense[2, m] = 2.0 * delta - h * (K[s, m] + K[0, m])
+            dense[1, m] = h * slope[m] - delta
+            dense[2, m] = 2.0 * delta - h * (end[m] + slope[m])
             for r in range(4):
                 total = 0.0
                 for j in range(rows):

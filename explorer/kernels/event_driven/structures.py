@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from explorer.kernels.complementarity.structures import LcpWorkspace
 from explorer.kernels.event_driven.records import (
     NEWMARK,
@@ -122,6 +124,27 @@ class Surfaces(NamedTuple):
     inverse: int  # place in `inp` of 1 / size
 
 
+class NewmarkNewton(NamedTuple):
+    """What Newton's method for a1 works on; order = n + rows, 0 of another method."""
+
+    matrix: Matrix  # (order, order) the Newton matrix, or its factors
+    saddle: Matrix  # (order, order) the saddle matrix
+    pivots: Integers  # (order,)
+    right: Vector  # (order,)
+    r: Vector  # (order,) residual in m/s2, then the correction of a1
+
+
+class RadauNewton(NamedTuple):
+    """What the simplified Newton method of Radau IIA works on; n_x = 0 of another method."""
+
+    matrix: Matrix  # (3 n_x, 3 n_x) I - h A x J, or its factors
+    error: Matrix  # (n_x, n_x) mu / h I - J, or its factors
+    J: Matrix  # (n_x, n_x) f_x
+    r: Vector  # (3 n_x,) residual and correction
+    pivots: Integers  # (3 n_x,)
+    error_pivots: Integers  # (n_x,)
+
+
 class Method(NamedTuple):
     """A method of integration; see `explorer.kernels.event_driven.butcher`."""
 
@@ -129,8 +152,8 @@ class Method(NamedTuple):
     c: Vector  # (16,) times of the rows
     E: Matrix  # (2, 16) weights of the errors
     D: Matrix  # (4, 16) weights of the polynomial
-    newton: Matrix  # workspace of an implicit method: see `newton_memory`
-    pivots: Integers  # of its matrices
+    newmark_newton: NewmarkNewton
+    radau_newton: RadauNewton
     newmark: CoefficientRow  # (1,)
     code: int  # DOPRI5, DOP853, RADAU or NEWMARK
     stages: int  # row of A of the end of a step
@@ -141,11 +164,33 @@ class Method(NamedTuple):
     atol: float
 
 
+class NewmarkSlopes(NamedTuple):
+    """Slopes (size,) of a step of Newmark's, beside those of both ends as the scheme has them."""
+
+    forces: Vector  # y' of the flow where the forces are taken
+    first: Vector  # y' of the flow at the start where forces are interpolated, else 0
+    true_start: Vector  # y' of the flow itself at the start
+    true_end: Vector  # at the end
+    middle: Vector  # and in the middle
+
+
+class RadauSlopes(NamedTuple):
+    """What a step of Radau IIA works on."""
+
+    K: Matrix  # (3, size) slopes of the stages, the last that of the end
+    error: Vector  # (size,) error / h
+    Z: Matrix  # (3, size) what leads from the start to the stages
+
+
 class Step(NamedTuple):
     """What a step writes; size = (columns + 1) (n_x + 1)."""
 
-    K: Matrix  # (17, size) slopes of the stages
-    slope: Vector  # (size,) y' at the start, the first row of K
+    K: Matrix  # (17, size) slopes of the stages, and what a method keeps behind them
+    slope: Vector  # (size,) y' at the start, a row of K as the next ones
+    end: Vector  # (size,) y' at the end
+    spare: Vector  # (size,) what no method uses
+    newmark: NewmarkSlopes  # rows of K
+    radau: RadauSlopes  # rows of K
     stage: Vector  # (size,) state of a stage
     new: Vector  # (size,) state at the end
     dense: Matrix  # (8, size) coefficients of the polynomial
@@ -286,14 +331,25 @@ class Record(NamedTuple):
     events: Events
 
 
-def newton_memory(code: int, n_x: int, order: int) -> tuple[tuple[int, int], int]:
-    """Return the shape of `Method.newton` and the length of its pivots.
+def newton_of(code: int, n_x: int, order: int) -> tuple[NewmarkNewton, RadauNewton]:
+    """Return what Newton's method of an implicit method works on; n + rows = `order`."""
+    order, wide = (order if code == NEWMARK else 0), (n_x if code == RADAU else 0)
+    matrix, saddle = np.empty((2, order, order))
+    right, r = np.empty((2, order))
+    error, J = np.empty((2, wide, wide))
+    return NewmarkNewton(matrix, saddle, np.empty(order, np.int64), right, r), RadauNewton(
+        np.empty((3 * wide, 3 * wide)),
+        error,
+        J,
+        np.empty(3 * wide),
+        np.empty(3 * wide, np.int64),
+        np.empty(wide, np.int64),
+    )
 
-    Of Radau IIA the rows are the Newton matrix (3 n_x), the matrix of the error, f_x (n_x each) and
-    a vector; of Newmark the Newton matrix, the saddle matrix (order each) and two vectors.
-    """
-    if code == RADAU:
-        return (5 * n_x + 1, 3 * n_x), 4 * n_x
-    if code == NEWMARK:
-        return (2 * order + 2, order), order
-    return (0, 0), 0
+
+def step_of(stages: int, size: int) -> Step:
+    """Return what a step writes; y' at its end is the row `stages` of K, as of A in `Method`."""
+    K, (stage, new) = np.empty((17, size)), np.empty((2, size))
+    newmark = NewmarkSlopes(*K[3:8])
+    radau = RadauSlopes(K[1:4], K[4], K[5:8])
+    return Step(K, K[0], K[stages], K[16], newmark, radau, stage, new, np.empty((8, size)))

@@ -125,7 +125,8 @@ class Path(NamedTuple):
     kept: Vector  # (rows,) P before a step
     rough: Vector  # (rows,) P before it is polished
     columns: Matrix  # (2 SPARE, n) those of the contacts in `changed`
-    dense: Matrix  # (2 SPARE + 1, 2 SPARE) their matrix, and its right side
+    dense: Matrix  # (2 SPARE, 2 SPARE) their matrix
+    right: Vector  # (2 SPARE,) its right side, and what solves it
 
 
 class GraphWorkspace(NamedTuple):
@@ -167,13 +168,13 @@ def _made(n: int, contacts: int, rows: int, entries: int) -> GraphWorkspace:
     state = np.full(1, -2, BAND)
     x, b, unit, cross, soft, last, kept, direction, change, off = np.zeros((10, wide))
     start, along, w, dw, du, firm, first = np.zeros((7, wide))
-    columns, dense = np.zeros((2 * SPARE, wide)), np.zeros((2 * SPARE + 1, 2 * SPARE))
+    columns, dense = np.zeros((2 * SPARE, wide)), np.zeros((2 * SPARE, 2 * SPARE))
     chosen, head, pivots, known, wanted, listed = np.full((6, wide), -2)
     where, order, seen, reached, was, changed = np.full((6, wide), -2)
     band = Band(A, near, chosen, head, pivots, state)
     path = Path(
         *(A, near, head, pivots, where, order, seen, reached, was, changed, state, x, off),
-        *(start, along, w, dw, du, firm, first, kept, b, columns, dense),
+        *(start, along, w, dw, du, firm, first, kept, b, columns, dense, np.zeros(2 * SPARE)),
     )
     return GraphWorkspace(
         Exchange(band, x, b, known, wanted),

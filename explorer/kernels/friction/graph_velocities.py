@@ -11,7 +11,7 @@ at most, so the factors of one set serve others in which up to `SPARE` contacts 
 (Woodbury; Golub, van Loan, *Matrix Computations*, 2.1.4).
 """
 
-from explorer.kernels.friction.graph_structures import SPARE, Graph, Path
+from explorer.kernels.friction.graph_structures import Graph, Path
 from explorer.kernels.friction.single_contact import OPEN, STICK
 from explorer.kernels.linear_algebra.banded_lu import band_solve
 from explorer.kernels.references import kernel
@@ -185,7 +185,7 @@ def correct(graph: Graph, path: Path, changed: int) -> bool:
     """
     act, place, mu, mode = graph.act, graph.place, graph.mu, graph.mode
     firm, where, Z, B, b = path.firm, path.where, path.columns, path.dense, path.b
-    y, size, n = B[2 * SPARE], 2 * changed, path.state[0].order
+    y, size, n = path.right, 2 * changed, path.state[0].order
     for i in range(changed):
         k = path.changed[i]
         t = place[k]

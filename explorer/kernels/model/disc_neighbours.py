@@ -12,74 +12,116 @@ it did in the last step is found again. Pairs come from linked cells (Allen, Til
 Simulation of Liquids*, 5.3.2), so that the work grows like the number of discs.
 """
 
+from typing import Annotated, NamedTuple, get_args
+
 import numpy as np
 
-from explorer.kernels.jit import kernel
-from explorer.kernels.model.sampled_forcing import number
+from explorer.kernels.memory import integers, records, vector, words_of
+from explorer.kernels.references import kernel, refer
+from explorer.kernels.structures import Integers, Memory, Numbers, Vector, rows_of
 
 __all__ = ["FREE", "SLOTS", "contacts_of_discs", "data_of_discs"]
 
 SLOTS = 5  # of each disc; a pair may take one of either
 FREE = -1000
-# `data` are 64-bit words: HEAD of them, then radii, walls (n_x, n_y, c), the partner in each slot
-# (a disc, or -1 - wall), the columns of G, first disc of each cell, next disc in the same cell
-DISCS, WALLS, MU, REACH, CELLS, HEAD = range(6)
+HEAD = np.dtype(  # behind it all that `Discs` has, in this order
+    [
+        ("discs", np.int64),
+        ("walls", np.int64),
+        ("cells", np.int64),
+        ("mu", np.float64),  # friction coefficient
+        ("reach", np.float64),  # m, of a gap that counts as one
+    ]
+)
+WALL = np.dtype([("n_x", np.float64), ("n_y", np.float64), ("c", np.float64)])  # n x >= c
+HEAD_WORDS, WALL_WORDS = HEAD.itemsize // 8, WALL.itemsize // 8
+COLUMNS = 10  # of G in each slot: four of the normal, six of the tangent
+heads, walls_behind = records(HEAD), records(WALL)
 
 
-@kernel("float64(int64, int64, CPointer(float64), CPointer(int64))", inline=True)
-def distance(i, j, inp, data):
+class Discs(NamedTuple):
+    """Discs, walls, and what is kept of their neighbours."""
+
+    head: Annotated[np.ndarray, get_args(rows_of(HEAD))[1]]  # (1,)
+    radii: Vector  # (n,) m
+    walls: Annotated[np.ndarray, get_args(rows_of(WALL))[1]]
+    partners: Integers  # (SLOTS n,) in each slot a disc, or -1 - wall, or FREE
+    columns: Integers  # (COLUMNS SLOTS n,) of G, all normals first
+    first: Integers  # (cells,) first disc of each cell
+    after: Integers  # (n,) next disc in the same cell
+
+
+@kernel(inline=True)
+def discs_at(data: Numbers) -> Discs:
+    """Return the discs whose words begin at a pointer."""
+    head = heads(data, 0, 1)
+    n, walls, cells = head[0].discs, head[0].walls, head[0].cells
+    partners = HEAD_WORDS + n + WALL_WORDS * walls
+    columns = partners + SLOTS * n
+    first = columns + COLUMNS * SLOTS * n
+    return Discs(
+        head,
+        vector(data, HEAD_WORDS, n),
+        walls_behind(data, HEAD_WORDS + n, walls),
+        integers(data, partners, SLOTS * n),
+        integers(data, columns, COLUMNS * SLOTS * n),
+        integers(data, first, cells),
+        integers(data, first + cells, n),
+    )
+
+
+@kernel(inline=True)
+def distance(i: int, j: int, inp: Memory, discs: Discs) -> float:
     """Return the gap between a disc and another, or a wall."""
-    n = data[DISCS]
-    x, y, radius = inp[1 + 3 * i], inp[2 + 3 * i], number(data[HEAD + i])
+    radii, walls = discs.radii, discs.walls
+    x, y, radius = inp[1 + 3 * i], inp[2 + 3 * i], radii[i]
     if j < 0:
-        wall = HEAD + n + 3 * (-1 - j)
-        return number(data[wall]) * x + number(data[wall + 1]) * y - number(data[wall + 2]) - radius
+        wall = -1 - j
+        return walls[wall].n_x * x + walls[wall].n_y * y - walls[wall].c - radius
     x -= inp[1 + 3 * j]
     y -= inp[2 + 3 * j]
-    return np.sqrt(x * x + y * y) - radius - number(data[HEAD + j])
+    return np.sqrt(x * x + y * y) - radius - radii[j]
 
 
-@kernel("int64(int64, int64, CPointer(int64), int64)", inline=True)
-def enter(i, j, data, partners):
+@kernel(inline=True)
+def enter(i: int, j: int, partners: Integers) -> int:
     """Give a pair a slot if it has none; 0 if all are taken."""
     free = -1
     for k in range(SLOTS):
-        there = data[partners + SLOTS * i + k]
+        there = partners[SLOTS * i + k]
         if there == j:
             return 1
         if there == FREE and free < 0:
             free = SLOTS * i + k
     other = j
     for k in range(SLOTS if j >= 0 else 0):
-        there = data[partners + SLOTS * j + k]
+        there = partners[SLOTS * j + k]
         if there == i:
             return 1
         if there == FREE and free < 0:
             free = SLOTS * j + k
             other = i
     if free >= 0:
-        data[partners + free] = other
+        partners[free] = other
     return 1 if free >= 0 else 0
 
 
-@kernel("int64(CPointer(float64), CPointer(int64))", inner=True)
-def update(inp, data):
+@kernel(inner=True)
+def update(inp: Memory, discs: Discs) -> int:
     """Free the slots of pairs that are out of reach, and give one to each pair within reach."""
-    n, walls, reach = data[DISCS], data[WALLS], number(data[REACH])
-    partners = HEAD + n + 3 * walls
-    first = partners + SLOTS * n + 10 * SLOTS * n
-    cells = data[CELLS]
-    after = first + cells
+    head, radii, partners = discs.head, discs.radii, discs.partners
+    first, after = discs.first, discs.after
+    n, walls, cells, reach = head[0].discs, head[0].walls, head[0].cells, head[0].reach
     left, low, right, high, largest, finite = inp[1], inp[2], inp[1], inp[2], 0.0, 0.0
     for i in range(n):
         left, right = min(left, inp[1 + 3 * i]), max(right, inp[1 + 3 * i])
         low, high = min(low, inp[2 + 3 * i]), max(high, inp[2 + 3 * i])
         finite += 0.0 * (inp[1 + 3 * i] + inp[2 + 3 * i])  # min() and max() would swallow a NaN
-        largest = max(largest, number(data[HEAD + i]))
+        largest = max(largest, radii[i])
         for k in range(SLOTS):
-            j = data[partners + SLOTS * i + k]
-            if j != FREE and distance(i, j, inp, data) > 1.2 * reach:
-                data[partners + SLOTS * i + k] = FREE
+            j = partners[SLOTS * i + k]
+            if j != FREE and distance(i, j, inp, discs) > 1.2 * reach:
+                partners[SLOTS * i + k] = FREE
     if not np.isfinite(right - left + high - low + finite):
         return 0
     edge = 2.0 * largest + reach
@@ -88,46 +130,46 @@ def update(inp, data):
     across = int((right - left) / edge) + 1
     up = int((high - low) / edge) + 1
     for c in range(across * up):
-        data[first + c] = -1
+        first[c] = -1
     found = 1
     for i in range(n):  # those before it are in the cells already
         for w in range(walls):
-            if distance(i, -1 - w, inp, data) < reach:
-                found = min(found, enter(i, -1 - w, data, partners))
+            if distance(i, -1 - w, inp, discs) < reach:
+                found = min(found, enter(i, -1 - w, partners))
         column = int((inp[1 + 3 * i] - left) / edge)
         row = int((inp[2 + 3 * i] - low) / edge)
         for c in range(max(0, column - 1), min(across, column + 2)):
             for r in range(max(0, row - 1), min(up, row + 2)):
-                j = data[first + r * across + c]
+                j = first[r * across + c]
                 while j >= 0:
-                    if distance(i, j, inp, data) < reach:
-                        found = min(found, enter(i, j, data, partners))
-                    j = data[after + j]
-        data[after + i] = data[first + row * across + column]
-        data[first + row * across + column] = i
+                    if distance(i, j, inp, discs) < reach:
+                        found = min(found, enter(i, j, partners))
+                    j = after[j]
+        after[i] = first[row * across + column]
+        first[row * across + column] = i
     return found
 
 
-@kernel("void(CPointer(float64), CPointer(float64), CPointer(int64))")
-def contacts_of_discs(out, inp, data):
+@kernel()
+def contacts_of_discs(out: Memory, inp: Memory, data: Numbers) -> None:
     """Write gaps, zeros, the entries of G (their columns to `data`), mu and mu."""
-    n, walls = data[DISCS], data[WALLS]
-    nc = SLOTS * n
-    partners = HEAD + n + 3 * walls
-    at_col, at_G = partners + nc, 3 * nc
-    complete = update(inp, data)
+    discs = refer(discs_at(data))
+    head, radii, walls = discs.head, discs.radii, discs.walls
+    partners, columns = discs.partners, discs.columns
+    nc = SLOTS * head[0].discs
+    at_G = 3 * nc
+    complete = update(inp, discs)
     for a in range(nc):
-        i, j = a // SLOTS, data[partners + a]
+        i, j = a // SLOTS, partners[a]
         normal, tangent = 4 * a, 4 * nc + 6 * a
-        n_x, n_y, gap, share, lever, other = 0.0, 0.0, number(data[REACH]), 0.0, 0.0, i
-        radius = number(data[HEAD + i])
+        n_x, n_y, gap, share, lever, other = 0.0, 0.0, head[0].reach, 0.0, 0.0, i
+        radius = radii[i]
         if j != FREE:
-            gap, share = distance(i, j, inp, data), 1.0
+            gap, share = distance(i, j, inp, discs), 1.0
             if j < 0:
-                wall = HEAD + n + 3 * (-1 - j)
-                n_x, n_y = number(data[wall]), number(data[wall + 1])
+                n_x, n_y = walls[-1 - j].n_x, walls[-1 - j].n_y
             else:
-                other, lever = j, number(data[HEAD + j])
+                other, lever = j, radii[j]
                 far = gap + radius + lever
                 n_x = (inp[1 + 3 * i] - inp[1 + 3 * j]) / far
                 n_y = (inp[2 + 3 * i] - inp[2 + 3 * j]) / far
@@ -136,18 +178,15 @@ def contacts_of_discs(out, inp, data):
         out[nc + a] = out[2 * nc + a] = 0.0
         for k in range(2):
             disc, sign = (i, 1.0) if k == 0 else (other, against)
-            data[at_col + normal + 2 * k], data[at_col + normal + 2 * k + 1] = (
-                3 * disc,
-                3 * disc + 1,
-            )
+            columns[normal + 2 * k], columns[normal + 2 * k + 1] = 3 * disc, 3 * disc + 1
             out[at_G + normal + 2 * k], out[at_G + normal + 2 * k + 1] = sign * n_x, sign * n_y
             for d in range(3):
-                data[at_col + tangent + 3 * k + d] = 3 * disc + d
+                columns[tangent + 3 * k + d] = 3 * disc + d
             out[at_G + tangent + 3 * k] = -sign * n_y
             out[at_G + tangent + 3 * k + 1] = sign * n_x
         out[at_G + tangent + 2] = -share * radius
         out[at_G + tangent + 5] = -share * lever
-        out[at_G + 10 * nc + a] = out[at_G + 11 * nc + a] = number(data[MU])
+        out[at_G + 10 * nc + a] = out[at_G + 11 * nc + a] = head[0].mu
 
 
 def data_of_discs(
@@ -163,14 +202,12 @@ def data_of_discs(
     reach : in m, of a gap that counts as one
     """
     n, cells = len(radii), 4 * len(radii) + 16
-    begin = HEAD + n + walls.size
-    words = np.zeros(begin + 11 * SLOTS * n + cells + n, np.int64)
-    numbers = words.view(np.float64)
-    words[[DISCS, WALLS, CELLS]] = n, len(walls), cells
-    numbers[[MU, REACH]] = mu, reach
-    numbers[HEAD:begin] = [*radii, *walls.ravel()]
-    words[begin : begin + SLOTS * n] = FREE
-    partners, columns, _ = np.split(words[begin:], [SLOTS * n, 11 * SLOTS * n])
+    head = np.array([(n, len(walls), cells, mu, reach)], HEAD)
+    numbers = words_of(head, radii.astype(float), walls.astype(float))
+    slots, rest = np.full(SLOTS * n, FREE), np.zeros(COLUMNS * SLOTS * n + cells + n, np.int64)
+    words = words_of(numbers, slots, rest)
+    behind = words[len(numbers) :]
+    partners, columns, _ = np.split(behind, [SLOTS * n, (1 + COLUMNS) * SLOTS * n])
     (compiled,) = contacts_of_discs.overloads.values()
     name = compiled.fndesc.llvm_cfunc_wrapper_name
     return compiled.library.get_pointer_to_function(name), words, partners, columns

@@ -7,26 +7,44 @@ that steps from break to break says which interval it is in. Elsewhere the time 
 """
 
 import functools
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Annotated, NamedTuple, get_args
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
-from explorer.kernels.jit import kernel
-from explorer.kernels.model.sampled_forcing import forward, number
-from explorer.kernels.references import kernel as by_reference
-from explorer.kernels.structures import Integers, Matrix, Vector
+from explorer.kernels.memory import FUNCTION, integers, matrix, pointer, records, vector, words_of
+from explorer.kernels.model.sampled_forcing import forward
+from explorer.kernels.references import kernel, refer
+from explorer.kernels.structures import Integers, Matrix, Memory, Numbers, Vector, rows_of
 
 __all__ = ["AFTER", "BEFORE", "NEVER", "Drive", "hold", "hold_at", "memory_of", "standing_before"]
 
-# of the words of a schedule: the present interval, how many there are, how many values, a time that
-# is round-off; then the places of the values in rho, the ends of the intervals, all values
-NOW, COUNT, WIDTH, CLOSE, HEAD = range(5)
 AFTER, BEFORE = -1, -2  # in place of an interval: the time decides, at a break what is behind it
-FUNCTION, DATA, SCHEDULE, FIRST = range(4)  # of the words of one function
+SCHEDULE = np.dtype(  # behind it the places of the values, the ends of the intervals, all values
+    [
+        ("now", np.int64),  # the present interval
+        ("count", np.int64),  # intervals
+        ("width", np.int64),  # values of each
+        ("close", np.float64),  # s that are round-off
+    ]
+)
+DRIVEN = np.dtype(  # the data of one function
+    [
+        ("model", FUNCTION),
+        ("schedule", np.int64),  # its address
+        ("rho", np.int64),  # where rho begins in the input vector
+    ]
+)
+SCHEDULE_WORDS = SCHEDULE.itemsize // 8
+schedules, driven = records(SCHEDULE), records(DRIVEN)
+
+
+class Schedule(NamedTuple):
+    """The values of inputs, interval by interval."""
+
+    head: Annotated[np.ndarray, get_args(rows_of(SCHEDULE))[1]]  # (1,)
+    places: Integers  # (width,) in rho
+    ends: Vector  # (count + 1,) s
+    values: Matrix  # (count, width)
 
 
 class Drive(NamedTuple):
@@ -43,49 +61,52 @@ class Drive(NamedTuple):
 NEVER = Drive(np.zeros(0), np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros((1, 0)), 1)
 
 
-def _words(typingctx, address):
-    """The words at an address."""
+@kernel(inline=True)
+def schedule_at(words: Numbers) -> Schedule:
+    """Return the schedule whose words begin at a pointer."""
+    head = schedules(words, 0, 1)
+    count, width = head[0].count, head[0].width
+    ends = SCHEDULE_WORDS + width
+    return Schedule(
+        head,
+        integers(words, SCHEDULE_WORDS, width),
+        vector(words, ends, count + 1),
+        matrix(words, ends + count + 1, count, width),
+    )
 
-    def codegen(context, builder, sig, args):
-        return builder.inttoptr(args[0], ir.IntType(64).as_pointer())
 
-    return types.CPointer(types.int64)(types.int64), codegen
-
-
-words: Callable = intrinsic(_words)
-
-
-@kernel("int64(CPointer(int64), float64, int64)", inline=True)
-def interval(schedule, t, side):
+@kernel(inline=True)
+def interval(schedule: Schedule, t: float, side: int) -> int:
     """Return the interval of a time; at a break the one behind it, or before it."""
-    ends, last = HEAD + schedule[WIDTH], schedule[COUNT] - 1
-    close = number(schedule[CLOSE])
+    head, ends = schedule.head, schedule.ends
+    close = head[0].close
     if side == BEFORE:
         close = -close
-    low, high = 0, last
+    low, high = 0, head[0].count - 1
     while low < high:  # the last one that begins by t
         middle = (low + high + 1) // 2
-        if number(schedule[ends + middle]) <= t + close:
+        if ends[middle] <= t + close:
             low = middle
         else:
             high = middle - 1
     return low
 
 
-@kernel("void(CPointer(float64), CPointer(float64), CPointer(int64))")
-def write(out, inp, data):
+@kernel()
+def write(out: Memory, inp: Memory, data: Numbers) -> None:
     """Write the present values, then call the model."""
-    schedule = words(data[SCHEDULE])
-    width, k = schedule[WIDTH], schedule[NOW]
+    task = driven(data, 0, 1)
+    schedule = refer(schedule_at(pointer(task[0].schedule)))
+    head, places, values = schedule.head, schedule.places, schedule.values
+    k = head[0].now
     if k < 0:
         k = interval(schedule, inp[0], k)
-    values = HEAD + width + schedule[COUNT] + 1 + k * width
-    for j in range(width):
-        inp[data[FIRST] + schedule[HEAD + j]] = number(schedule[values + j])
-    forward(data[FUNCTION], data[DATA], out, inp)
+    for j in range(head[0].width):
+        inp[task[0].rho + places[j]] = values[k, j]
+    forward(task[0].model.address, task[0].model.data, out, inp)
 
 
-@by_reference(inline=True)
+@kernel(inline=True)
 def hold(drive: Drive, inp: Vector, k: int) -> None:
     """Let the present interval be `k`, and write its values to all input vectors."""
     if drive.t.size > 0:
@@ -95,7 +116,7 @@ def hold(drive: Drive, inp: Vector, k: int) -> None:
                 inp[first + drive.places[j]] = drive.values[k, j]
 
 
-@by_reference(inline=True)
+@kernel(inline=True)
 def hold_at(drive: Drive, inp: Vector, t: float, close: float) -> bool:
     """Let the present interval be that of time t, at a break the one behind it.
 
@@ -117,10 +138,13 @@ def hold_at(drive: Drive, inp: Vector, t: float, close: float) -> bool:
 def memory_of(t: np.ndarray, places: np.ndarray, values: np.ndarray, close: float) -> np.ndarray:
     """Return the words of a schedule: ends t (k + 1,), places in rho (m,), values (k, m)."""
     count, width = values.shape
-    head = np.array([AFTER, count, width, 0], np.int64)
-    head[CLOSE:].view(float)[0] = close
-    numbers = np.concatenate([t, values.ravel()]).astype(float).view(np.int64)
-    return np.concatenate([head, np.asarray(places, np.int64), numbers])
+    head = np.array([(AFTER, count, width, close)], SCHEDULE)
+    return words_of(head, np.asarray(places, np.int64), t.astype(float), values.astype(float))
+
+
+def head_of(memory: np.ndarray) -> np.ndarray:
+    """Return the head (1,) of a schedule, whose present interval may be set."""
+    return memory[:SCHEDULE_WORDS].view(SCHEDULE)
 
 
 @functools.cache
@@ -144,4 +168,5 @@ def standing_before(
     first : place of rho in the input vector
     """
     schedule = memory.__array_interface__["data"][0]
-    return address_of_write(), np.array([address, data, schedule, first], np.int64)
+    task = np.array([((address, data), schedule, first)], DRIVEN)
+    return address_of_write(), words_of(task)

@@ -13,21 +13,28 @@ from numba import types
 from numba.extending import intrinsic
 
 from explorer.kernels.jit import kernel
+from explorer.kernels.memory import FUNCTION, records, vector, words_of
+from explorer.kernels.structures import Memory, Numbers
 
-__all__ = ["before"]
+__all__ = ["before", "forward"]
 
-# `data` are 64-bit words: HEAD of them, EACH for every record, then all samples by their bits
-FUNCTION, DATA, PLACE, COUNT, HEAD = range(5)
-START, SIZE, DT, EACH = range(4)
-
-
-def _number(typingctx, word):
-    """The float64 with the bits of an int64."""
-
-    def codegen(context, builder, sig, args):
-        return builder.bitcast(args[0], ir.DoubleType())
-
-    return types.float64(types.int64), codegen
+# `data` are one FORCING, its RECORDS, and all samples
+FORCING = np.dtype(
+    [
+        ("model", FUNCTION),
+        ("place", np.int64),  # of the first record in the input vector
+        ("count", np.int64),  # records
+    ]
+)
+RECORD = np.dtype(
+    [
+        ("first", np.int64),  # word of `data` where its samples begin
+        ("many", np.int64),  # samples
+        ("dt", np.float64),  # s between them
+    ]
+)
+FORCING_WORDS, RECORD_WORDS = FORCING.itemsize // 8, RECORD.itemsize // 8
+forcings, sampled = records(FORCING), records(RECORD)
 
 
 def _forward(typingctx, address, data, out, inp):
@@ -46,24 +53,24 @@ def _forward(typingctx, address, data, out, inp):
     return types.void(types.int64, types.int64, out, inp), codegen
 
 
-number: Any = intrinsic(_number)
 forward: Any = intrinsic(_forward)
 
 
-@kernel("void(CPointer(float64), CPointer(float64), CPointer(int64))")
-def interpolate(out, inp, data):
+@kernel()
+def interpolate(out: Memory, inp: Memory, data: Numbers) -> None:
     """Fill in the records at t = inp[0], then call the model."""
-    for k in range(data[COUNT]):
-        at = HEAD + EACH * k
-        place = inp[0] / number(data[at + DT])
-        i = min(max(int(place), 0), data[at + SIZE] - 2)
-        low = number(data[data[at + START] + i])
-        high = number(data[data[at + START] + i + 1])
-        inp[data[PLACE] + k] = low + (place - i) * (high - low)
-    forward(data[FUNCTION], data[DATA], out, inp)
+    head = forcings(data, 0, 1)
+    rows = sampled(data, FORCING_WORDS, head[0].count)
+    for k in range(head[0].count):
+        values = vector(data, rows[k].first, rows[k].many)
+        place = inp[0] / rows[k].dt
+        i = min(max(int(place), 0), rows[k].many - 2)
+        low, high = values[i], values[i + 1]
+        inp[head[0].place + k] = low + (place - i) * (high - low)
+    forward(head[0].model.address, head[0].model.data, out, inp)
 
 
-def before(address: int, data: int, place: int, records: list) -> tuple[int, np.ndarray]:
+def before(address: int, data: int, place: int, given: list) -> tuple[int, np.ndarray]:
     """Return the address of `interpolate`, and the data with which it stands before a model.
 
     Parameters
@@ -72,17 +79,13 @@ def before(address: int, data: int, place: int, records: list) -> tuple[int, np.
         The model's own function.
     place : int
         Place of the first record in the input vector.
-    records : list of (dt, samples)
+    given : list of (dt, samples)
     """
-    sizes = [len(values) for _, values in records]
-    starts = HEAD + EACH * len(records) + np.cumsum([0, *sizes])
-    words = np.zeros(starts[-1], np.int64)
-    numbers = words.view(np.float64)
-    words[:HEAD] = address, data, place, len(records)
-    for k, (dt, values) in enumerate(records):
-        at = HEAD + EACH * k
-        words[at + START], words[at + SIZE], numbers[at + DT] = starts[k], sizes[k], dt
-        numbers[starts[k] : starts[k + 1]] = values
+    head = np.array([((address, data), place, len(given))], FORCING)
+    rows, samples = np.zeros(len(given), RECORD), [np.asarray(v, float) for _, v in given]
+    rows["many"], rows["dt"] = [len(v) for v in samples], [dt for dt, _ in given]
+    first = FORCING_WORDS + RECORD_WORDS * len(given)
+    rows["first"] = first + np.cumsum(rows["many"]) - rows["many"]
     (compiled,) = interpolate.overloads.values()
     name = compiled.fndesc.llvm_cfunc_wrapper_name
-    return compiled.library.get_pointer_to_function(name), words
+    return compiled.library.get_pointer_to_function(name), words_of(head, rows, *samples)

@@ -7,27 +7,22 @@ R = dc/dt of what is slid on,
 
     R(t, x, alpha, rho) = 0,   alpha_y = -R_alpha^-1 R_y.
 
-A model is 64-bit words: see the constants; behind MODES the root and the signs of each mode. The
-scratch memory lies behind the model's own input vector.
+The scratch memory lies behind the model's own input vector.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from explorer.kernels.jit import call, kernel
+from explorer.kernels.jit import call
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
 from explorer.kernels.memory import integers, matrix, vector
+from explorer.kernels.references import kernel, value_of
 from explorer.kernels.sliding.multiaffine import DEPTH, LIMIT, MOST, Bench, pair, roots
-from explorer.kernels.structures import Matrix, Memory, Numbers, Vector
+from explorer.kernels.sliding.structures import Model
+from explorer.kernels.structures import Integers, Matrix, Memory, Vector
 
 __all__ = ["Scratch", "attracts", "derive", "memory", "scratch", "solve"]
-
-# words of the model: counts, where scratch and rho begin in the input vector, (address, data) of f,
-# of f with its derivatives, of dc/dt, of that with its derivatives, of c
-N, NC, NRHO, SCRATCH, RHO = 0, 1, 2, 3, 4
-FLOW, FLOW_ALL, RATE, RATE_ALL, SWITCH = 5, 7, 9, 11, 13
-MODES = 15
 
 
 class Scratch(NamedTuple):
@@ -56,15 +51,15 @@ def _parts(n: int, nc: int, nrho: int) -> tuple[int, int, int, int, int]:
 
 
 @kernel(inner=True)
-def solve(model: Numbers, mode: int, scratch: Scratch) -> int:
+def solve(model: Model, mode: int, scratch: Scratch) -> int:
     """Write the multipliers of a mode to `scratch.base`; return 0 if there are none."""
     base, out, bench = scratch.base, scratch.out, scratch.bench
     corners, w = bench.corners, bench.w
-    n, nc = model[N], model[NC]
-    at = MODES + mode * (1 + nc)
+    head, signs = model.head, model.signs
+    n, nc = head[0].n, head[0].n_c
     m = 0
     for j in range(nc):
-        side = model[at + 1 + j]
+        side = signs[mode, j]
         base[1 + n + j] = 1.0 if side > 0 else 0.0
         m += 1 if side == 0 else 0
     if m == 0:
@@ -72,16 +67,16 @@ def solve(model: Numbers, mode: int, scratch: Scratch) -> int:
     for corner in range(1 << m):
         a = 0
         for j in range(nc):
-            if model[at + 1 + j] == 0:
+            if signs[mode, j] == 0:
                 base[1 + n + j] = (corner >> a) & 1
                 a += 1
-        call(model[RATE], model[RATE + 1], out, base)
+        call(head[0].rate.address, head[0].rate.data, out, base)
         a = 0
         for j in range(nc):
-            if model[at + 1 + j] == 0:
+            if signs[mode, j] == 0:
                 corners[a, corner] = out[j]
                 a += 1
-    which = model[at]
+    which = model.roots[mode]
     good = 1
     if m == 1:
         w[0] = -corners[0, 0] / (corners[0, 1] - corners[0, 0])
@@ -95,7 +90,7 @@ def solve(model: Numbers, mode: int, scratch: Scratch) -> int:
                 corners[a, corner] /= size
         good = 1 if pair(corners, 1 if which == 0 else -1, w, 1) != 0.0 else 0
     else:
-        count = roots(bench, m)
+        count = roots(value_of(bench), m)
         good = 1 if which < count else 0
         if good == 1:
             best = -1
@@ -111,35 +106,36 @@ def solve(model: Numbers, mode: int, scratch: Scratch) -> int:
                 w[a] = bench.roots[best, a] if good == 1 else 0.0
     a = 0
     for j in range(nc):
-        if model[at + 1 + j] == 0:
+        if signs[mode, j] == 0:
             base[1 + n + j] = w[a] if good == 1 else np.nan
             a += 1
     return good
 
 
 @kernel(inner=True)
-def derive(model: Numbers, mode: int, scratch: Scratch) -> None:
+def derive(model: Model, mode: int, scratch: Scratch) -> None:
     """Set `scratch.moved`, the derivatives of the multipliers."""
     base, out, moved = scratch.base, scratch.out, scratch.moved
     M, pivots, w = scratch.bench.M, scratch.bench.pivots, scratch.bench.w
-    n, nc, nrho = model[N], model[NC], model[NRHO]
-    at = MODES + mode * (1 + nc)
+    head = model.head
+    n, nc, nrho = head[0].n, head[0].n_c, head[0].n_rho
+    signs = model.signs
     y = 1 + n + nrho
     m = 0
     for j in range(nc):
         for k in range(y):
             moved[j, k] = 0.0
-        m += 1 if model[at + 1 + j] == 0 else 0
+        m += 1 if signs[mode, j] == 0 else 0
     if m == 0:
         return
-    call(model[RATE_ALL], model[RATE_ALL + 1], out, base)
+    call(head[0].rate_all.address, head[0].rate_all.data, out, base)
     at_x, at_sel, at_rho = 2 * nc, 2 * nc + nc * n, 2 * nc + nc * n + nc * nc
     a = 0
     for i in range(nc):
-        if model[at + 1 + i] == 0:
+        if signs[mode, i] == 0:
             b = 0
             for j in range(nc):
-                if model[at + 1 + j] == 0:
+                if signs[mode, j] == 0:
                     M[a, b] = out[at_sel + i * nc + j]
                     b += 1
             a += 1
@@ -147,7 +143,7 @@ def derive(model: Numbers, mode: int, scratch: Scratch) -> None:
     for k in range(y):
         a = 0
         for i in range(nc):
-            if model[at + 1 + i] == 0:
+            if signs[mode, i] == 0:
                 if k == 0:
                     w[a] = -out[nc + i]
                 elif k <= n:
@@ -159,29 +155,29 @@ def derive(model: Numbers, mode: int, scratch: Scratch) -> None:
             lu_solve(M, m, m - 1, m - 1, pivots, w)
         a = 0
         for i in range(nc):
-            if model[at + 1 + i] == 0:
+            if signs[mode, i] == 0:
                 moved[i, k] = np.nan if singular else w[a]
                 a += 1
 
 
 @kernel(inner=True)
-def attracts(model: Numbers, data: Numbers, place: int, scratch: Scratch) -> float:
-    """Return -det J_Z det J_(Z without j), J = d(dc/dt)/d alpha; words: j, how many, Z."""
+def attracts(model: Model, j: int, among: Integers, scratch: Scratch) -> float:
+    """Return -det J_Z det J_(Z without j), J = d(dc/dt)/d alpha, Z = `among`."""
     base, out, M, pivots = scratch.base, scratch.out, scratch.bench.M, scratch.bench.pivots
-    nc = model[NC]
-    j, count = data[place], data[place + 1]
-    call(model[RATE_ALL], model[RATE_ALL + 1], out, base)
-    at_sel = 2 * nc + nc * model[N]
+    head, count = model.head, among.size
+    n, nc = head[0].n, head[0].n_c
+    call(head[0].rate_all.address, head[0].rate_all.data, out, base)
+    at_sel = 2 * nc + nc * n
     total = -1.0
     for without in range(2):
         a = 0
         for p in range(count):
-            i = data[place + 2 + p]
+            i = among[p]
             if without and i == j:
                 continue
             b = 0
             for q in range(count):
-                k = data[place + 2 + q]
+                k = among[q]
                 if without and k == j:
                     continue
                 M[a, b] = out[at_sel + i * nc + k]
@@ -196,13 +192,14 @@ def attracts(model: Numbers, data: Numbers, place: int, scratch: Scratch) -> flo
 
 
 @kernel(inline=True)
-def memory(inp: Memory, model: Numbers) -> Scratch:
+def memory(inp: Memory, model: Model) -> Scratch:
     """Lay out the scratch memory, and write t, x and rho to its `base`."""
-    n, nc, nrho = model[N], model[NC], model[NRHO]
+    head = model.head
+    n, nc, nrho = head[0].n, head[0].n_c, head[0].n_rho
     size, few = max(nc, 2), max(min(nc, MOST), 2)
     y, wide = 1 + n + nrho, 1 << few
     all_of_it, most, found, moved, _ = _parts(n, nc, nrho)
-    at = model[SCRATCH]
+    at = head[0].scratch
     base = vector(inp, at, all_of_it)
     at += all_of_it
     out = vector(inp, at, most)
@@ -225,6 +222,6 @@ def memory(inp: Memory, model: Numbers) -> Scratch:
     for k in range(n):
         base[1 + k] = inp[1 + k]
     for k in range(nrho):
-        base[1 + n + nc + k] = inp[model[RHO] + k]
+        base[1 + n + nc + k] = inp[head[0].rho + k]
     bench = Bench(corners, roots, smaller, boxes, M, pivots, w, step)
     return Scratch(base, out, bench, matrix(inp, behind, nc, y), matrix(inp, behind + moved, nc, y))

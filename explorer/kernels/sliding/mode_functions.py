@@ -1,64 +1,59 @@
 """Native functions of modes whose multipliers `explorer.kernels.sliding.active_modes` finds.
 
-`evaluate` has the signature of every native function of a model; what it is to write is told by
-TASK. A field is F = f(t, x, alpha), its derivatives F_y = f_y + f_alpha alpha_y. A guard is a
-switching function, a multiplier's distance from its bounds, or, of two surfaces, the discriminant
-D = (det R_alpha)^2 of their quadratic equation: where it vanishes both roots do.
-
-`data` are 64-bit words: TASK, the address of the words of the model, the mode, then what the task
-is about.
+`evaluate` has the signature of every native function of a model; what it is to write is told by a
+task: see `explorer.kernels.sliding.structures`. A field is F = f(t, x, alpha), its derivatives
+F_y = f_y + f_alpha alpha_y. A guard is a switching function, a multiplier's distance from its
+bounds, or, of two surfaces, the discriminant D = (det R_alpha)^2 of their quadratic equation:
+where it vanishes both roots do.
 """
 
 import numpy as np
 
-from explorer.kernels.jit import call, kernel
-from explorer.kernels.memory import pointer
-from explorer.kernels.sliding.active_modes import (
-    FLOW,
-    FLOW_ALL,
-    MODES,
-    NC,
-    NRHO,
-    RATE,
-    SWITCH,
-    N,
-    Scratch,
-    attracts,
-    derive,
-    memory,
-    solve,
-)
+from explorer.kernels.jit import call
+from explorer.kernels.memory import integers, pointer
+from explorer.kernels.references import kernel, refer
+from explorer.kernels.sliding.active_modes import Scratch, attracts, derive, memory, solve
 from explorer.kernels.sliding.multiaffine import discriminant
-from explorer.kernels.structures import Memory, Numbers
+from explorer.kernels.sliding.structures import (
+    FOLLOWER_WORDS,
+    TASK_WORDS,
+    FollowerRows,
+    GuardRows,
+    Model,
+    followers,
+    guards,
+    model_at,
+    tasks,
+)
+from explorer.kernels.structures import Integers, Memory, Numbers
 
 __all__ = ["address"]
 
-TASK, MODEL, MODE, REST = 0, 1, 2, 3
+# kinds of tasks
 FIELD, FIELD_TLM, GUARDS, GUARD_TLM, RESET, BRANCH, START, ACTIVE = range(8)
 # kinds of guards: c_j, alpha_j, 1 - alpha_j, D
 SIDE, LOW, HIGH, FOLD = 0, 1, 2, 3
-# kinds of conditions of a mode that may follow: it holds, the slide that is left attracts
-HOLDS, ATTRACTS = 0, 1
 ON = 1e-20  # the square of what is zero at the start
 ONE = 1e-6  # multipliers of two modes that are closer are the same
 
 
 @kernel(inner=True)
-def write_field(result: Memory, model: Numbers, mode: int, tangents: int, scratch: Scratch) -> None:
+def write_field(result: Memory, model: Model, mode: int, tangents: int, scratch: Scratch) -> None:
     """Write x', and with `tangents` its derivatives by x and rho; NaN without multipliers."""
-    n, nc, nrho = model[N], model[NC], model[NRHO]
+    head = model.head
+    n, nc, nrho = head[0].n, head[0].n_c, head[0].n_rho
     out, moved = scratch.out, scratch.moved
     if solve(model, mode, scratch) == 0:
         for k in range(n * (1 + n + nrho if tangents else 1)):
             result[k] = np.nan
         return
     if not tangents:
-        call(model[FLOW], model[FLOW + 1], out, scratch.base)
+        call(head[0].f.address, head[0].f.data, out, scratch.base)
         for k in range(n):
             result[k] = out[k]
         return
     derive(model, mode, scratch)
-    call(model[FLOW_ALL], model[FLOW_ALL + 1], out, scratch.base)
+    call(head[0].f_all.address, head[0].f_all.data, out, scratch.base)
     at_sel = n + n * n
     at_rho = at_sel + n * nc + n
     for i in range(n):
@@ -77,16 +72,16 @@ def write_field(result: Memory, model: Numbers, mode: int, tangents: int, scratc
 
 @kernel(inner=True)
 def write_guards(
-    result: Memory, model: Numbers, mode: int, data: Numbers, scratch: Scratch
+    result: Memory, model: Model, mode: int, rows: GuardRows, scratch: Scratch
 ) -> None:
-    """Write all guards of a mode, each with 1 behind them; words: how many, function and kind."""
+    """Write all guards of a mode, each with 1 behind them."""
     base, out = scratch.base, scratch.out
-    n = model[N]
+    head, count = model.head, rows.size
+    n = head[0].n
     solve(model, mode, scratch)
-    call(model[SWITCH], model[SWITCH + 1], out, base)
-    count = data[REST]
+    call(head[0].c_all.address, head[0].c_all.data, out, base)
     for g in range(count):
-        j, kind = data[REST + 1 + 2 * g], data[REST + 2 + 2 * g]
+        j, kind = rows[g].function, rows[g].kind
         if kind == SIDE:
             result[g] = out[j]
         elif kind == FOLD:
@@ -97,15 +92,18 @@ def write_guards(
 
 
 @kernel(inner=True)
-def write_slope(result: Memory, model: Numbers, mode: int, data: Numbers, scratch: Scratch) -> None:
-    """Write the derivatives of a guard by t, x and rho; words: function and kind."""
+def write_slope(
+    result: Memory, model: Model, mode: int, guard: GuardRows, scratch: Scratch
+) -> None:
+    """Write the derivatives of a guard by t, x and rho."""
     base, out, moved = scratch.base, scratch.out, scratch.moved
-    n, nc, nrho = model[N], model[NC], model[NRHO]
+    head = model.head
+    n, nc, nrho = head[0].n, head[0].n_c, head[0].n_rho
     y = 1 + n + nrho
     solve(model, mode, scratch)
-    j, kind = data[REST], data[REST + 1]
+    j, kind = guard[0].function, guard[0].kind
     if kind == SIDE:
-        call(model[SWITCH], model[SWITCH + 1], out, base)
+        call(head[0].c_all.address, head[0].c_all.data, out, base)
         result[0] = out[nc + nc * n + j]
         for k in range(n):
             result[1 + k] = out[nc + j * n + k]
@@ -131,7 +129,7 @@ def write_slope(result: Memory, model: Numbers, mode: int, data: Numbers, scratc
 
 @kernel(inner=True)
 def goes_on(
-    model: Numbers, mode: int, other: int, data: Numbers, place: int, scratch: Scratch
+    model: Model, mode: int, other: int, left: int, among: Integers, scratch: Scratch
 ) -> float:
     """Return `attracts` of a mode, if another one begins with the multipliers it has; or -1.
 
@@ -139,9 +137,10 @@ def goes_on(
     others on the rest of them, and of several only that with the same multipliers.
     """
     base, now = scratch.base, scratch.slopes
-    n, nc = model[N], model[NC]
+    head = model.head
+    n, nc = head[0].n, head[0].n_c
     solve(model, mode, scratch)
-    leaves = attracts(model, data, place, scratch)
+    leaves = attracts(model, left, among, scratch)
     for j in range(nc):
         now[j, 0] = base[1 + n + j]
     if solve(model, other, scratch) == 0:
@@ -154,40 +153,43 @@ def goes_on(
 
 @kernel(inner=True)
 def write_conditions(
-    result: Memory, model: Numbers, mode: int, start: int, data: Numbers, scratch: Scratch
+    result: Memory,
+    model: Model,
+    mode: int,
+    start: int,
+    rows: FollowerRows,
+    data: Numbers,
+    scratch: Scratch,
 ) -> None:
     """Write the conditions of the modes that may follow: those of one after the other.
 
-    Words: how many modes, then of each its number, how many conditions, and kind and function of
-    each. With `start` a function that is not zero counts by its value.
+    With `start` a function that is not zero counts by its value.
     """
     base, out, slopes = scratch.base, scratch.out, scratch.slopes
-    n, nc = model[N], model[NC]
-    place = REST + 1
-    at = 0
-    for _ in range(data[REST]):
-        other, many = data[place], data[place + 1]
-        place += 2
-        if many > 0 and data[place] == ATTRACTS:
-            result[at] = goes_on(model, mode, other, data, place + 1, scratch)
-            place += 3 + data[place + 2]
+    head, signs, count = model.head, model.signs, rows.size
+    n, nc = head[0].n, head[0].n_c
+    at, place = 0, TASK_WORDS + count * FOLLOWER_WORDS
+    for f in range(count):
+        other, many = rows[f].mode, rows[f].count
+        functions = integers(data, place, many)
+        place += many
+        if rows[f].left >= 0:
+            result[at] = goes_on(model, mode, other, rows[f].left, functions, scratch)
             at += 1
             continue
         good = solve(model, other, scratch)
-        signs = MODES + other * (1 + nc) + 1
         on = 0
         for j in range(nc):
-            on += 1 if model[signs + j] == 0 else 0
+            on += 1 if signs[other, j] == 0 else 0
         if on == 2 and not discriminant(scratch.bench.corners) > 0.0:
             good = 0
-        call(model[SWITCH], model[SWITCH + 1], out, base)
+        call(head[0].c_all.address, head[0].c_all.data, out, base)
         for j in range(nc):
             slopes[j, 0] = out[j]
-        call(model[RATE], model[RATE + 1], out, base)
-        for _ in range(many):
-            j = data[place + 1]
-            place += 2
-            side = model[signs + j]
+        call(head[0].rate.address, head[0].rate.data, out, base)
+        for k in range(many):
+            j = functions[k]
+            side = signs[other, j]
             off = start and slopes[j, 0] * slopes[j, 0] > ON
             if side != 0:
                 result[at] = side * (slopes[j, 0] if off else out[j])
@@ -206,31 +208,35 @@ def write_conditions(
 
 @kernel()
 def evaluate(result: Memory, inp: Memory, data: Numbers) -> None:
-    """Write what TASK says."""
-    model = pointer(data[MODEL])
-    task, mode = data[TASK], data[MODE]
-    n, nc = model[N], model[NC]
-    scratch = memory(inp, model)
-    if task in (FIELD, FIELD_TLM):
-        write_field(result, model, mode, 1 if task == FIELD_TLM else 0, scratch)
-    elif task == GUARDS:
-        write_guards(result, model, mode, data, scratch)
-    elif task == GUARD_TLM:
-        write_slope(result, model, mode, data, scratch)
-    elif task == RESET:
-        for k in range(n * (2 + n + model[NRHO])):
+    """Write what the task says."""
+    task = tasks(data, 0, 1)
+    kind, mode, count = task[0].kind, task[0].mode, task[0].count
+    model = refer(model_at(pointer(task[0].model)))
+    scratch = refer(memory(inp, model))
+    head = model.head
+    n, nc = head[0].n, head[0].n_c
+    if kind in (FIELD, FIELD_TLM):
+        write_field(result, model, mode, 1 if kind == FIELD_TLM else 0, scratch)
+    elif kind == GUARDS:
+        write_guards(result, model, mode, guards(data, TASK_WORDS, count), scratch)
+    elif kind == GUARD_TLM:
+        write_slope(result, model, mode, guards(data, TASK_WORDS, count), scratch)
+    elif kind == RESET:
+        for k in range(n * (2 + n + head[0].n_rho)):
             result[k] = 0.0
         for k in range(n):
             result[k] = inp[1 + k]
             result[2 * n + k * n + k] = 1.0
-    elif task == ACTIVE:
+    elif kind == ACTIVE:
         solve(model, mode, scratch)
-        call(model[SWITCH], model[SWITCH + 1], scratch.out, scratch.base)
+        call(head[0].c_all.address, head[0].c_all.data, scratch.out, scratch.base)
         for j in range(nc):
             result[j] = scratch.base[1 + n + j]
             result[nc + j] = scratch.out[j]
     else:
-        write_conditions(result, model, mode, 1 if task == START else 0, data, scratch)
+        start = 1 if kind == START else 0
+        rows = followers(data, TASK_WORDS, count)
+        write_conditions(result, model, mode, start, rows, data, scratch)
 
 
 def address() -> int:

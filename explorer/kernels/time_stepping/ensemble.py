@@ -6,7 +6,7 @@ share one workspace and one record, which each of them overwrites. So a member c
 what is read from its rows; it is the run that the scheme makes alone, to the last bit.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple, get_args
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from explorer.kernels.event_driven.capture import Known, caught_by
 from explorer.kernels.event_driven.records import TrackRow
 from explorer.kernels.members import APART, BY_EVENT, BY_PERIOD, FREE
 from explorer.kernels.references import kernel, refer
-from explorer.kernels.structures import Flags, Integers, Matrix, Stack, Table, Vector
+from explorer.kernels.structures import Flags, Integers, Matrix, Stack, Table, Vector, rows_of
 from explorer.kernels.time_stepping.march import UNFACTORED
 from explorer.kernels.time_stepping.shared_march import Addresses, clear, copy, go_on
 from explorer.kernels.time_stepping.step_events import (
@@ -30,15 +30,25 @@ from explorer.kernels.time_stepping.step_events import (
 __all__ = ["APART", "Members", "Patches", "Seen", "ensemble"]
 
 BLOWN, FIRST = 1e6, 3  # how far the end lies beyond the first rows of a run that may be unstable
-TARGET, SOURCE, STRIDE, SIZE = range(4)  # columns of a patch
+PATCH = np.dtype(  # bytes that are copied
+    [
+        ("target", np.int64),  # address
+        ("source", np.int64),  # address, of the first member
+        ("stride", np.int64),  # bytes from member to member
+        ("bytes", np.int64),
+    ]
+)
+CLEARED = np.dtype([("address", np.int64), ("bytes", np.int64)])  # of a row, with its size
+PatchRows = Annotated[np.ndarray, get_args(rows_of(PATCH))[1]]
+ClearedRows = Annotated[np.ndarray, get_args(rows_of(CLEARED))[1]]
 
 
 class Patches(NamedTuple):
-    """Bytes that are copied before a march: target, source, stride from member to member, size."""
+    """Bytes that are copied before a march."""
 
-    begin: Table  # (., 4) before the first step
-    last: Table  # (., 4) before a last step of another size
-    cleared: Table  # (., 2) address and bytes of a row, of what must be zero where it is written
+    begin: PatchRows  # before the first step
+    last: PatchRows  # before a last step of another size
+    cleared: ClearedRows  # what must be zero where it is written
     row: Integers  # (1,) the last row that holds, where the march keeps it
 
 
@@ -79,11 +89,11 @@ class Seen(NamedTuple):
 @kernel(inner=True)
 def prepare(patches: Patches, rows: int, k: int) -> None:
     """Clear what the run before has left, and set parameters and start of member `k`."""
-    for i in range(patches.cleared.shape[0]):
-        clear(patches.cleared[i, 0], rows * patches.cleared[i, 1])
-    table = patches.begin
-    for i in range(table.shape[0]):
-        copy(table[i, TARGET], table[i, SOURCE] + k * table[i, STRIDE], table[i, SIZE])
+    cleared, begin = patches.cleared, patches.begin
+    for i in range(cleared.size):
+        clear(cleared[i].address, rows * cleared[i].bytes)
+    for i in range(begin.size):
+        copy(begin[i].target, begin[i].source + k * begin[i].stride, begin[i].bytes)
 
 
 @kernel(inner=True)
@@ -92,9 +102,9 @@ def march_one(task: Addresses, patches: Patches, rows: int, k: int) -> int:
     prepare(patches, rows, k)
     status = go_on(task.march, task.problem, task.record, task.work)
     if status == UNFACTORED:
-        table = patches.last
-        for i in range(table.shape[0]):
-            copy(table[i, TARGET], table[i, SOURCE] + k * table[i, STRIDE], table[i, SIZE])
+        last = patches.last
+        for i in range(last.size):
+            copy(last[i].target, last[i].source + k * last[i].stride, last[i].bytes)
         status = go_on(task.march, task.problem, task.record, task.work)
     return status if status >= 0 else APART
 

@@ -34,8 +34,6 @@ import numpy as np
 
 from explorer.codes import NOT_FINITE, SUCCESS
 from explorer.kernels.complementarity.delassus import (
-    ABOVE,
-    BELOW,
     JUMP,
     MASS,
     SMOOTH,
@@ -99,7 +97,8 @@ def begin(problem: Problem, record: Record, work: Workspace, row: int) -> None:
     state[0].below = state[0].above = n - 1
     if not problem.options.moves:
         below, above = bandwidth(problem.matrices.M, n)
-        work.responses.band[MASS, BELOW], work.responses.band[MASS, ABOVE] = below, above
+        band = work.responses.band
+        band[MASS].below, band[MASS].above = below, above
         state[0].below, state[0].above = below, above
     for c in range(nc):
         work.force_before[c] = 0.0

@@ -4,8 +4,6 @@ import numpy as np
 
 from explorer.codes import INDEFINITE, NEWTON_CAP, NOT_FINITE, SUCCESS
 from explorer.kernels.complementarity.delassus import (
-    ABOVE,
-    BELOW,
     MASS,
     SMOOTH,
     Weights,
@@ -171,7 +169,8 @@ def correct(
             return status, 0.0, 0.0
     for j in range(n):
         dx[j] = -work.r[j]
-    lu_solve(LU[SMOOTH], n, band[SMOOTH, BELOW], band[SMOOTH, ABOVE], pivots[SMOOTH], dx)
+    below, above = band[SMOOTH].below, band[SMOOTH].above
+    lu_solve(LU[SMOOTH], n, below, above, pivots[SMOOTH], dx)
     for k in range(m):
         g[k] += weights.D_x * along(ptr, col, val, act[k], dx)
         old[k] = z[k]

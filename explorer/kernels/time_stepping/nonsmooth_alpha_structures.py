@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple, get_args
 
 import numpy as np
 
-from explorer.kernels.complementarity.delassus import Responses
+from explorer.kernels.complementarity.delassus import BAND, Responses
 from explorer.kernels.complementarity.structures import FACTORED, Lcp, LcpOptions, LcpWorkspace
 from explorer.kernels.model.structures import Bundles, Rows
 from explorer.kernels.structures import Counts, FlagRows, Integers, Matrix, Vector, rows_of
@@ -153,7 +153,7 @@ def workspace(n: int, nc: int, h: float) -> Workspace:
     act, rows, pivots, rows_jump, pivots_jump = np.zeros((5, nc), np.int64)
     kept, member = np.full((2, 3), -1, np.int64).view(FACTORED), np.zeros((2, nc), np.int8)
     (g, z), T, b = np.zeros((2, nc)), np.empty((nc, 2 * nc + 2)), np.zeros(nc)
-    Y, LU, band = np.zeros((3, nc, n)), np.empty((3, n, n)), np.zeros((3, 2), np.int64)
+    Y, LU, band = np.zeros((3, nc, n)), np.empty((3, n, n)), np.zeros(3, BAND)
     by_coordinate, by_contact = np.zeros((15, n)), np.zeros((3, nc))
     return Workspace(
         state,

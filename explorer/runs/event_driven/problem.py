@@ -9,7 +9,6 @@ from explorer.compiled.held import breaks_of
 from explorer.kernels.event_driven.records import (
     BRANCH,
     CHANGE,
-    FUNCTION,
     GUARD,
     LAST,
     LINK,
@@ -29,6 +28,7 @@ from explorer.kernels.event_driven.structures import (
     Sizes,
     Surfaces,
 )
+from explorer.kernels.memory import FUNCTION
 from explorer.kernels.model.held_inputs import Drive
 from explorer.runs.event_driven.columns import active_of, place_of
 from explorer.runs.event_driven.settings import Formulation

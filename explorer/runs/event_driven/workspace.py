@@ -28,10 +28,10 @@ from explorer.kernels.event_driven.structures import (
     Rank,
     Record,
     Search,
-    Step,
     Steps,
     Workspace,
-    newton_memory,
+    newton_of,
+    step_of,
 )
 from explorer.runs.event_driven.problem import (
     automaton,
@@ -75,14 +75,12 @@ def parts_of(flow: Flow, p: int) -> Parts:
 def method_of(flow: Flow, tableau: Tableau) -> Method:
     """Return a method with its workspace; tolerances and coefficients of Newmark are set later."""
     order = max(flow.n + flow.rows, flow.n_x)
-    shape, pivots = newton_memory(tableau.code, flow.n_x, order)
     return Method(
         tableau.A,
         tableau.c,
         tableau.E,
         tableau.D,
-        np.empty(shape),
-        np.empty(pivots, np.int64),
+        *newton_of(tableau.code, flow.n_x, order),
         np.zeros(1, COEFFICIENTS),
         tableau.code,
         tableau.stages,
@@ -131,8 +129,8 @@ def contacts_of(flow: Flow) -> Contacts:
     )
 
 
-def workspace_of(flow: Flow, at: Parts, p: int) -> Workspace:
-    """Return what a march with p columns works on."""
+def workspace_of(flow: Flow, at: Parts, p: int, stages: int) -> Workspace:
+    """Return what a march with p columns by a method with so many stages works on."""
     block = flow.n_x + 1
     size = block * (p + 1)
     guards = len(flow.guards)
@@ -140,12 +138,10 @@ def workspace_of(flow: Flow, at: Parts, p: int) -> Workspace:
         guards = flow.n_c + 2 * len(flow.rough) + len(flow.changes)
     most = max(guards, len(flow.side_places), 1)
     x, rates = np.empty((2, block))
-    stage, new = np.empty((2, size))
-    K = np.empty((17, size))
     values, when = np.empty((2, most))
     return Workspace(
         np.zeros(size),
-        Step(K, K[0], stage, new, np.empty((8, size))),
+        step_of(stages, size),
         Search(
             x,
             rates,
@@ -218,7 +214,7 @@ class Arguments:
         self.problem, self.automaton = problem(flow, wrt), automaton(flow)
         self.surfaces, self.contacts = surfaces(flow), contacts_of(flow)
         self.method = method_of(flow, settings.tableau)
-        self.work = workspace_of(flow, at, p)
+        self.work = workspace_of(flow, at, p, settings.tableau.stages)
         carried = flow.n * (p + 1) if settings.carries else 0
         self.record = record_of(flow, at, p, settings.max_steps, settings.max_events, carried)
         steps, events = self.record

@@ -287,7 +287,7 @@ def _patches(
     shared: Shared, t_end: np.ndarray, rows: np.ndarray
 ) -> tuple[Addresses, Patches, list[np.ndarray]]:
     """Return where the march is, what it gets of each member, and what must stay alive for it."""
-    from explorer.kernels.time_stepping.ensemble import Patches
+    from explorer.kernels.time_stepping.ensemble import CLEARED, Patches
     from explorer.kernels.time_stepping.shared_march import PLACES, Addresses, address
 
     task, bind = shared.task, shared.kernels.bind
@@ -316,15 +316,21 @@ def _patches(
     last = [_patch(*each) for each in columns[1]]
     cleared = [(_place(x), x[:1].nbytes) for x in _arrays(task.record) if x.size]
     patches = Patches(
-        _table(begin, 4), _table(last, 4), _table(cleared, 2), task.work.state.view(np.int64)[:1]
+        _copies(begin),
+        _copies(last),
+        np.array(cleared, CLEARED),
+        task.work.state.view(np.int64)[:1],
     )
     found = Addresses(address(shared.kernels.go), problem, record, work)
     return found, patches, alive
 
 
-def _table(rows: Iterable[tuple[int, ...]], width: int) -> np.ndarray:
-    kept = [row for row in rows if width != 4 or row[3]]
-    return np.array(kept, np.int64).reshape(-1, width)
+def _copies(rows: Sequence[tuple[int, int, int, int]]) -> np.ndarray:
+    """Return the patches that copy anything."""
+    from explorer.kernels.time_stepping.ensemble import PATCH
+
+    found = np.array(rows, PATCH)
+    return found[found["bytes"] > 0]
 
 
 def weighted(weights: Iterable[float | np.ndarray], stacks: Sequence[np.ndarray]) -> np.ndarray:

@@ -109,15 +109,16 @@ class Run:
             inp = np.concatenate([inp, np.zeros(compiled.nc)])
             table = np.vstack([table, [[gives.bundle.address, gives.bundle.data]]])
             most = max(most, gives.bundle.size)
-        full: tuple[np.ndarray, ...]
         places: tuple[np.ndarray, ...]
-        saddle, full, places = UNCHANGING, (_NONE,) * 3, (_NOWHERE,) * 3
+        full_M = full_K = full_C = _NONE
+        saddle, places = UNCHANGING, (_NOWHERE,) * 3
         inertia = UNCHANGING
         if not constant:
             order = ordering(compiled, (M, K, C))
-            saddle, full, places = changing(order), tuple(map(order.kept, (M, K, C))), order.places
+            saddle, places = changing(order), order.places
+            full_M, full_K, full_C = map(order.kept, (M, K, C))
             inertia = changing(order) if self.levels else inertia
-        M_flat, K_flat, C_flat = (A.reshape(A.size) for A in full)
+        M_flat, K_flat, C_flat = (A.reshape(A.size) for A in (full_M, full_K, full_C))
         options = parts.Options(
             constant=constant,
             turns=not compiled.constant,
@@ -137,9 +138,7 @@ class Run:
             Rows(compiled.lin_ptr, compiled.lin_col, compiled.lin_val),
             sizes,
             parts.outputs(sizes, len(G)),
-            parts.Matrices(
-                full[0], full[1], full[2], M_flat, K_flat, C_flat, parts.Places(*places)
-            ),
+            parts.Matrices(full_M, full_K, full_C, M_flat, K_flat, C_flat, parts.Places(*places)),
             parts.Contacts(
                 Rows(compiled.gap_ptr, compiled.gap_col, G),
                 compiled.tangent_ptr,

@@ -258,17 +258,18 @@ def rows_of(rows: int, compiled: Compiled) -> dict[str, np.ndarray]:
     n, nc, held = compiled.n, compiled.nc, compiled.rows
     widths = (1, n, n, held, nc, held, 2)
     block, ends = zeros(rows * sum(widths)), [rows * x for x in accumulate(widths)]
-    parts = [block[a:b].reshape(rows, -1) for a, b in pairwise([0, *ends])]
+    parts = (block[a:b].reshape(rows, -1) for a, b in pairwise([0, *ends]))
+    t, q, v, p, gap, gap_dot, residuals = parts
     return {
-        "t": parts[0][:, 0],
-        "q": parts[1],
-        "v": parts[2],
-        "p": parts[3],
-        "gap": parts[4],
-        "gap_dot": parts[5],
+        "t": t[:, 0],
+        "q": q,
+        "v": v,
+        "p": p,
+        "gap": gap,
+        "gap_dot": gap_dot,
         "active": np.zeros((rows, held), np.int8),
         "iterations": np.zeros(rows, np.int32),
-        "residuals": parts[6],
+        "residuals": residuals,
     }
 
 

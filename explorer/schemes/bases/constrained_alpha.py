@@ -91,13 +91,14 @@ def constrained(
             f"{kind}: with beta = {co.beta:g} errors of the multipliers of '{name}' never decay. "
             "Constraints need beta > 1/4: use rho_inf < 1."
         )
+    method, tol, most = lcp
     setup = Setup(
         (co.alpha_m, co.alpha_f, co.beta, co.gamma),
         *contact,
         scheme.interpolated,
         float(scheme.newton_tol),
         scheme.newton_max,
-        LcpOptions(LCP.index(lcp[0]), float(lcp[1]), lcp[2]),
+        LcpOptions(LCP.index(method), float(tol), most),
         float(scheme.h),
         float(t_end),
         inp,
