@@ -246,7 +246,7 @@ def _seen(
     """Yield that a start was moved, and what friction did to a run that its scheme is not for."""
     for sentence in _moved(system, solution, begun) if begun and solution.status.ok else ():
         yield ModelWarning, sentence
-    if not system.rough or solution.has("march"):
+    if solution.has("march") or not system.rough:
         return
     if found := paradox(compiled, values, solution):
         yield ModelWarning, f"{found}."
