@@ -9,14 +9,21 @@ from plain import plain, put, space
 from explorer.codes import SINGULAR, SUCCESS
 
 between = plain("event_driven.dense_output")
-N, NC, NT, ROWS, FIRST = 2, 2, 1, 4, 9  # two contacts, the second with a tangent, and a constraint
+N, NC, NT, ROWS, FIRST, RATES = (
+    2,
+    2,
+    1,
+    4,
+    9,
+    13,
+)  # two contacts, the second with a tangent, and a constraint
 
 
 def restored(patterns):
     """Return a problem whose rows are held as `patterns` (k, ROWS) say, and what restores them."""
     rows = [space(closed=9, sigma=9) for _ in range(ROWS)]
     problem = space(
-        sizes=space(n_x=2 * N, n=N, n_c=NC, n_t=NT, rows=ROWS, lam=FIRST), inp=np.full(20, np.nan), out=np.zeros(99),
+        sizes=space(n_x=2 * N, n=N, n_c=NC, n_t=NT, rows=ROWS, lam=FIRST, rates=RATES), inp=np.full(20, np.nan), out=np.zeros(99),
         rows=rows, partner=np.array([-1, -1, 1]), state=[space(held=-1)],
     )  # fmt: skip
 
@@ -39,14 +46,16 @@ def test_forces_are_those_of_what_is_held_and_friction_opposes_sliding(monkeypat
     def accelerate(given):
         asked.append(given.inp[: 1 + 2 * N].tolist())
         given.inp[FIRST : FIRST + ROWS] = 10 * (1 + np.arange(ROWS)) + asked[-1][0]
-        given.out[:] = np.nan
+        given.inp[RATES + N : RATES + 2 * N], given.out[:] = 0.25, np.nan
         given.out[ROWS * (N + 3)] = 0.25 + asked[-1][0]  # mu of the tangent, behind gaps, rates, G
         return SINGULAR if fails else SUCCESS
 
     put(monkeypatch, between.forces, refer=lambda one: one, restore=restore, accelerate=accelerate)
-    lam = np.full((5, ROWS), 7.0)
-    between.forces(problem, times, x, None, lam)
-    assert asked == [[t, *row] for t, row in zip(times[1:].tolist(), x[1:].tolist(), strict=True)]
+    lam, a = np.full((5, ROWS), 7.0), np.full((5, N), 7.0)
+    between.forces(problem, times, x, None, lam, a)
+    assert asked == [[t, *row] for t, row in zip(times.tolist(), x.tolist(), strict=True)]
+    accelerations = np.full((5, N), np.nan if fails else 0.25)
+    np.testing.assert_array_equal(a, accelerations)
     wanted = np.zeros((5, ROWS))
     for k, pattern in enumerate(patterns[1:], 1):
         t = times[k]

@@ -117,8 +117,9 @@ def test_proximal_steps_count_where_they_leave_less(monkeypatch):
 def accelerated(monkeypatch, *, uphill=(), inner=1.0, bent=0.0, offs=(), steps=6):
     """Let steps descend to random points; return status, y - x of each step, what x moved, and L."""
     rng, rows = np.random.default_rng(3), 3
-    vec, seen, said, count = np.zeros((30, 6)), [], [], [0]
-    x, y = vec[cones.P], vec[cones.Y]
+    seen, said, count = [], [], [0]
+    x, y, DP, DY, P_old = np.zeros((5, 6))
+    vec = space(P=x, Y=y, DP=DP, DY=DY, P_old=P_old, DP_old=np.zeros(6))
     found = iter([*offs, *[1.0] * (steps + 1)])
     beyond = []
 
@@ -128,8 +129,8 @@ def accelerated(monkeypatch, *, uphill=(), inner=1.0, bent=0.0, offs=(), steps=6
         said.append(L)
         before = x[:rows].copy()
         x[:rows] = rng.normal(size=rows)
-        vec[cones.DP, :rows] = 2 * x[:rows]
-        np.testing.assert_allclose(vec[cones.DY, :rows], 2 * y[:rows], atol=1e-12)
+        DP[:rows] = 2 * x[:rows]
+        np.testing.assert_allclose(DY[:rows], 2 * y[:rows], atol=1e-12)
         seen.append(x[:rows] - before)
         count[0] += 1
         return float(count[0] in uphill)

@@ -97,8 +97,8 @@ def test_the_other_solver_comes_where_the_first_has_not_arrived(monkeypatch, sol
     }.items():  # fmt: skip
         monkeypatch.setitem(cones.in_space.__globals__, name, stand_in)
     contacts = SimpleNamespace(m=1, act=np.zeros(1, int), q=np.array([-3.0]), rows=1, mu=None)
-    work = SimpleNamespace(graph=np.zeros((9, 1), int), kept=[SimpleNamespace(contacts=0)], blocks=np.zeros(9),
-                           vec=None, A=None)  # fmt: skip
+    work = SimpleNamespace(rows=[SimpleNamespace(listed=0)], kept=[SimpleNamespace(contacts=0)], blocks=np.zeros(9),
+                           vec=None, A=None, pivots=None)  # fmt: skip
     chosen = cones.GAUSS_SEIDEL if solver else cones.GAUSS_SEIDEL + 1
     for tol, fits in ((0.2, True), (0.1, False)):
         status, off = cones.in_space(contacts, chosen, tol, 9, work)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from loops import for_each
-from plain import plain
+from plain import entries, plain
 
 active, modes = plain("sliding.active_modes"), plain("sliding.mode_functions")
 layout = plain("sliding.structures")
@@ -18,12 +18,6 @@ STEP = 1e-6
 
 def rows(memory, at, n, m):
     return memory[at : at + n * m].reshape(n, m)
-
-
-def entries(dtype):
-    """Return what takes words for entries of a dtype, whose fields are attributes."""
-    size = dtype.itemsize // 8
-    return lambda words, at, n: words[at : at + n * size].view(dtype).view(np.recarray)
 
 
 STAND_INS = {
