@@ -56,7 +56,7 @@ class Cost(metaclass=Checked):
     def of(cls, value: CostLike | None) -> Cost:
         """Return a Cost from what a user gives: nothing, a formula (a running cost), or a dict."""
         if value is None or isinstance(value, cls):
-            return value or cls()
+            return value or _NONE
         if isinstance(value, Mapping):
             unknown = set(value) - {"g", "w"}
             if unknown:
@@ -65,6 +65,7 @@ class Cost(metaclass=Checked):
         return cls(g=value)
 
 
+_NONE = Cost()
 CostLike: TypeAlias = "Cost | Value | Formulas"  # as users write it
 
 
