@@ -151,7 +151,7 @@ def test_bounds_of_event_location_follow_its_tolerance():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: ex.EventDriven("dop853"), "EventDriven takes no positional argument: write EventDriven(method=...)"),
+        (lambda: ex.EventDriven("dop853", 1e-9), "takes only method as a positional argument: write EventDriven(method=..., rtol=...)"),
         (lambda: ex.Iteration(5.0), "write Iteration(bound=...)"),
         (lambda: ex.MoreauJean(1e-3, "lemke"), "takes only h as a positional argument: write MoreauJean(h=..., lcp=...)"),
         (lambda: ex.Recorder(10), "no positional arguments, but 1 is given. Write Recorder(every=...)"),
@@ -169,6 +169,11 @@ def test_knobs_have_names(call, words):
     """A knob without its name is refused with the words to write."""
     with pytest.raises(ex.BadArgument, match=re.escape(words)):
         call()
+
+
+def test_a_step_size_and_a_located_method_need_no_name():
+    assert ex.MoreauJean(1e-3) == ex.MoreauJean(h=1e-3)
+    assert ex.EventDriven("dopri5") == ex.EventDriven(method="dopri5")
 
 
 @functools.cache

@@ -150,6 +150,7 @@ class EventDriven(Picks, Scheme):
     order = 8
     order_across_events = 8
     located = True
+    leading = "method"  # it has no h: EventDriven(Newmark()) is read as it is said
 
     method: str | Newmark | GeneralizedAlpha = knob(  # noqa: RUF009
         "dop853", text="method", choices=_CHOICES, types=(Newmark, GeneralizedAlpha)
