@@ -94,7 +94,7 @@ _NAMES = (  # module before, module now, names that are not where their module h
     ("systems.expressions", "systems.arrays", "by_name matrix real vector"),
     ("systems.lagrangian", "systems.springs", "BilinearSpring"),
     ("trajectory", "results.event", "KINDS Jump"),
-    ("trajectory", "results.solution", "ROWS"),
+    ("trajectory", "results.names", "ROWS"),
     ("views.contact_laws", "views.drawing.parts", "has_contacts"),
     ("views.picture", "views.drawing.view", "view"),
 )
@@ -124,7 +124,7 @@ _GONE = (  # module before, names that are no more, and why
     ("kernels.friction_in_space", "MADE", _FIELDS),
     ("kernels.graph_path", "CHANGE INTS OFF VECTORS WORK", _FIELDS),
     ("kernels.graph_sweeps", "GRAPH LOCAL", _FIELDS),
-    ("kernels.graph_velocities", "CONTACTS", _FIELDS),
+    ("kernels.graph_velocities", "CONTACTS SPARE", _FIELDS),
     ("kernels.moreau_jean", "H_FACTORED", _FIELDS),
     ("kernels.multiaffine", "BENCH_ROWS CORNERS FIRST room", _FIELDS),
     ("kernels.newmark", "FULL", _FIELDS),

@@ -53,7 +53,8 @@ def functions_of(folder: str) -> dict[str, list[FunctionType]]:
     found: dict[str, list[FunctionType]] = {}
     gc.unfreeze()  # what the collection of the tests has frozen is not listed
     for one in gc.get_objects():
-        if isinstance(one, FunctionType) and one.__code__.co_filename.startswith(folder):
+        # the class is asked of its type: that of a dead proxy cannot be told
+        if type(one) is FunctionType and one.__code__.co_filename.startswith(folder):
             found.setdefault(one.__code__.co_filename, []).append(one)
     gc.freeze()
     return found
@@ -65,7 +66,7 @@ def caches_of(functions: dict[str, list[FunctionType]]) -> dict[str, list]:
     found: dict[str, list] = {}
     gc.unfreeze()
     for one in gc.get_objects():
-        if isinstance(one, functools._lru_cache_wrapper) and id(one.__wrapped__) in path:
+        if type(one) is functools._lru_cache_wrapper and id(one.__wrapped__) in path:
             found.setdefault(path[id(one.__wrapped__)], []).append(one)
     gc.freeze()
     return found

@@ -187,10 +187,11 @@ def test_a_step_of_radau_is_iterated_as_long_as_its_changes_fall(
         said.append("correct")
         return changes[len(said) - 1], off
 
-    put(monkeypatch, radau.radau_step, newton_parts=lambda *_: space(J=None), jacobian=lambda *_: SUCCESS, factor=lambda *_: True,
+    put(monkeypatch, radau.radau_step, jacobian=lambda *_: SUCCESS, factor=lambda *_: True,
         flow=lambda *_: SUCCESS, correct=correct, estimate=lambda *_: said.append("error"), constrained=lambda *_: False)  # fmt: skip
-    step = space(K=np.full((20, 2), 3.0), stage=np.zeros(2), new=np.zeros(2))
-    method = space(c=np.zeros(4), A=None)
+    kept = space(K=np.full((3, 2), 3.0), Z=np.full((3, 2), 3.0))
+    step = space(radau=kept, stage=np.zeros(2), new=np.zeros(2), end=np.zeros(2))
+    method = space(c=np.zeros(4), A=None, radau_newton=space(J=None))
     assert radau.radau_step(space(sizes=space(n_x=1)), method, step, 1.0, np.array([4.0, 5.0]), 0.5, 0) == SUCCESS  # fmt: skip
     assert said == [*["correct"] * told, *["error"] * ends]
     assert np.isnan(step.new[0]) == (not ends)

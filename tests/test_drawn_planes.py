@@ -14,7 +14,6 @@ from explorer.study.basin_map import ESCAPES, FAILED, REFUSED, UNDECIDED, UNTOLD
 from explorer.study.stability import Stability
 from explorer.views.basins import (
     _MARK,
-    _REST,
     _colour,
     _ends,
     _hover,
@@ -26,7 +25,7 @@ from explorer.views.basins import (
     _wider,
 )
 from explorer.views.drawing.decimate import Rows
-from explorer.views.drawing.orbit_colours import Colouring
+from explorer.views.drawing.orbit_colours import REST, Colouring
 from explorer.views.drawing.picture import COLOURS, OFF, extent
 from explorer.views.drawing.polyline import STATIC
 from explorer.views.mechanism import _head, _lean, _measure, _rows, _zigzag, items_of
@@ -85,7 +84,7 @@ def test_a_label_has_its_name_and_its_colour(k, by_period, name, colour):
     if colour is not None:
         assert _colour(own, k) == COLOURS[colour]
     elif by_period:
-        assert _colour(own, k) == _REST
+        assert _colour(own, k) == REST
     many = len(COLOURS)
     dark = _mixed(COLOURS[0], 0.45, 0)
     own.by_period = False

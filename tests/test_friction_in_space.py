@@ -11,6 +11,7 @@ from plain import plain
 import explorer as ex
 from explorer import Contact, MechanicalSystem, MoreauJean
 from explorer.errors import BadModel, NotApplicable
+from explorer.kernels.friction.structures import ConeVectors
 from explorer.models import models
 
 G = 9.81
@@ -250,16 +251,16 @@ def test_a_step_of_projected_gradients_projects_on_the_cones():
     for m in (1, 4, 9):
         for _ in range(20):
             mu, L = draw.random(m) * draw.choice([0, 1, 3]), 0.2 + draw.random()
-            vec = draw.normal(size=(9, 3 * m))
-            vec[cone.SIZE, :m] = 0.1 + draw.random(m)
-            size = vec[cone.SIZE, :m].repeat(3)
-            g = vec[cone.DY] + vec[cone.RIGHT]
-            g[::3] += vec[cone.SIZE, m : 2 * m]
-            z = vec[cone.Y] - g / (L * size)
+            vec = ConeVectors(*draw.normal(size=(8, 3 * m)), *draw.normal(size=(2, m)))
+            vec.size[:] = 0.1 + draw.random(m)
+            size = vec.size.repeat(3)
+            g = vec.DY + vec.q
+            g[::3] += vec.shift
+            z = vec.Y - g / (L * size)
             uphill = cone.descend(SimpleNamespace(m=m, mu=mu, vec=vec), L)
-            x = vec[cone.P]
+            x = vec.P
             (n, *t), (w_n, *w_t) = x.reshape(m, 3).T, (z - x).reshape(m, 3).T
             assert (np.hypot(*t) <= mu * n + 1e-10).all()
             assert (mu * np.hypot(*w_t) <= -w_n + 1e-10).all()
             np.testing.assert_allclose((x * (z - x)).reshape(m, 3).sum(axis=1), 0, atol=1e-10)
-            assert uphill == pytest.approx(g @ (x - vec[cone.OLD]), rel=1e-10, abs=1e-10)
+            assert uphill == pytest.approx(g @ (x - vec.P_old), rel=1e-10, abs=1e-10)

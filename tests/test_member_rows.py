@@ -9,6 +9,8 @@ import pytest
 from loops import for_each
 from plain import plain, space
 
+from explorer.kernels.members import NOWHERE
+
 members, capture = plain("time_stepping.ensemble"), plain("event_driven.capture")
 STICKS, SLIDES = 2, 1
 N, MEMBER = 2, 1  # coordinates, and which member is read
@@ -90,7 +92,7 @@ def test_the_extrema_of_every_state_are_those_from_a_time_on(seed, speeds, at):
     seen = seen_of(trace)
     contacts = members.Contacts(np.ones(2, np.int8), np.array([-1, -1]), 1)
     known = nothing_known(seen.point.size)
-    members.read(trace, contacts, known, asked(members.NOWHERE, trace.t[at]), seen, MEMBER)
+    members.read(trace, contacts, known, asked(NOWHERE, trace.t[at]), seen, MEMBER)
     states = np.hstack([trace.q, trace.v])[at:]
     assert seen.low[1].tolist() == states.min(axis=0).tolist()
     assert seen.high[1].tolist() == states.max(axis=0).tolist()

@@ -166,17 +166,20 @@ def test_an_arrival_that_fails_writes_nothing(monkeypatch, ends, count):
 @for_each(("sides", "status"), [(0, SUCCESS), (1, SUCCESS), (1, FAILS), (2, SUCCESS)])
 def test_slopes_and_guards_are_taken_over_for_the_next_step(monkeypatch, sides, status):
     """Where there are surfaces the guards are evaluated on the sides that are held then."""
-    said, stages, samples = [], 3, np.arange(2.0 * (SAMPLES + 3)).reshape(-1, 2)
+    said, samples = [], np.arange(2.0 * (SAMPLES + 3)).reshape(-1, 2)
     K, values, before = np.arange(12.0).reshape(4, 3), np.zeros(2), samples.copy()
     put(monkeypatch, making.go_on, guard_count=lambda *_: 2, turn=lambda *given: said.append(given[2:]) or status,
         guards=lambda problem, automaton, t, y, into: said.append(t) or into.__setitem__(slice(None), [70.0, 71.0]))  # fmt: skip
-    step, search, y = space(K=K), space(samples=samples, values=values), np.zeros(3)
+    step, search, y = (
+        space(slope=K[0], end=K[3]),
+        space(samples=samples, values=values),
+        np.zeros(3),
+    )
     work = space(step=step, search=search, y=y, run=[space(t=1.5)])
     told = making.go_on(
         space(sides=np.zeros(sides)),
         None,
         "surfaces",
-        space(stages=stages),
         space(columns=2),
         work,
         1,
