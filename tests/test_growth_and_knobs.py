@@ -156,12 +156,10 @@ def test_bounds_of_event_location_follow_its_tolerance():
         (lambda: ex.MoreauJean(1e-3, "lemke"), "takes only h as a positional argument: write MoreauJean(h=..., lcp=...)"),
         (lambda: ex.Recorder(10), "no positional arguments, but 1 is given. Write Recorder(every=...)"),
         (lambda: ex.PredictiveControl("receding"), "Write PredictiveControl(horizon=...)"),
-        (lambda: ex.study.Section("stop", 1.0), "Write Section(event, period=...)"),
         (lambda: ex.OptimalControlProblem(ex.models.sliding_mode(), 1.0, 20),
          "takes 2 positional arguments, but 3 are given. Write OptimalControlProblem(system, t_end, intervals=...)"),
         (lambda: ex.Plan.feedback(None, 1, 2, 3), "takes 2 positional arguments, but 3 are given. Write feedback(Q, R, Qf=...)"),
-        (lambda: ex.reformulations.smoothing(ex.models.sliding_mode(), 0.1), "Write smoothing(system, width=...)"),
-        (lambda: ex.views.event_table(RUN(), 10), "Write event_table(solution, most=...)"),
+        (lambda: ex.views.event_table(RUN(), rows=10), "event_table has no argument 'rows'"),
         (lambda: ex.views.trajectory(RUN(), lines=3), "views.trajectory has no argument 'lines'"),
     ],
 )  # fmt: skip
@@ -179,14 +177,3 @@ def test_a_step_size_and_a_located_method_need_no_name():
 @functools.cache
 def RUN():
     return ex.simulate(ex.models.bouncing_ball(), ex.MoreauJean(h=1e-2), t_end=0.1)
-
-
-def test_views_of_sensitivities_have_their_knobs_by_name():
-    sens = ex.sensitivity(ex.models.bouncing_ball(), "EventDriven", "g", t_end=0.7)
-    assert ex.views.saltation(sens, k=0).data
-    for call, words in (
-        (lambda: ex.views.saltation(sens, 0), "Write views.saltation(sens, k=...)"),
-        (lambda: ex.views.twins(sens, "g", 0.1), "Write views.twins(sens, wrt, delta=...)"),
-    ):
-        with pytest.raises(ex.BadArgument, match=re.escape(words)):
-            call()

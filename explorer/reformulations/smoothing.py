@@ -18,7 +18,7 @@ __all__ = ["smoothing"]
 
 
 @checked
-def smoothing(system: StepSystem, *, width: float = 0.01) -> HybridSystem:
+def smoothing(system: StepSystem, width: float = 0.01) -> HybridSystem:
     """Return the smooth system, of one mode and without guards; approximate, so only by name.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 
 from explorer.arguments import Checked
 from explorer.errors import BadValue
@@ -42,7 +42,6 @@ class Section(metaclass=Checked):
     """
 
     event: str | None = None
-    _: KW_ONLY
     period: Value | None = None
     phase: float = 0.0
     side: str = "after"

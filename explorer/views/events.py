@@ -173,7 +173,7 @@ def _closed(
 
 @checked
 def event_table(
-    solution: Solution, *, most: int = 100, page: int = 0, by: tuple[int, bool] = (0, False)
+    solution: Solution, most: int = 100, page: int = 0, by: tuple[int, bool] = (0, False)
 ) -> EventTable:
     """Return the events as a table: columns, rows of numbers and text, and a note.
 

@@ -66,7 +66,7 @@ def matrix(salt: Saltation, most: int = _MOST) -> MatrixTable:
 
 
 @view
-def saltation(sens: Sensitivity, *, k: int = 0) -> Picture:
+def saltation(sens: Sensitivity, k: int = 0) -> Picture:
     """Draw Xi and Pi of event `k` as a heat map with its numbers.
 
     Raises

@@ -134,7 +134,6 @@ def _sides(sens: Sensitivity, window: tuple[float, float] | None, points: int) -
 def twins(
     sens: Sensitivity,
     wrt: str | int | None = None,
-    *,
     delta: float = 0.05,
     at: int | None = 0,
     coordinate: str | int | None = None,
