@@ -71,6 +71,7 @@ def rows_of(run: Run, times: np.ndarray, exact: bool) -> tuple[dict[str, np.ndar
     if len(step_state):  # a run may fail at an event, or before its first step
         of = woven(which, head["step"] - 1, head["step"])
         states[:] = step_state[np.clip(of, 0, len(step_state) - 1)]
+    if flow.side_places and len(step_state):
         of_kinks = slice(held.shape[1] + 1, held.shape[1] + 1 + len(flow.side_places))
         states[woven.left, of_kinks], states[woven.right, of_kinks] = (
             step_state[beside, of_kinks] for beside in _plain_steps(run)
