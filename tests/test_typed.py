@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
 import subprocess
@@ -38,7 +39,7 @@ def said(tmp_path_factory):
     settings = tmp_path_factory.mktemp("typed") / "mypy.ini"
     settings.write_text(SETTINGS, "utf-8")
     ran = subprocess.run(
-        [sys.executable, "-m", "mypy", "--config-file", settings, "--cache-dir", "/dev/null", USER],
+        [sys.executable, "-m", "mypy", "--config-file", settings, "--cache-dir", os.devnull, USER],
         capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     found: dict[int, str] = {}
