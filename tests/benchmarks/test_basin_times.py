@@ -53,7 +53,7 @@ def test_a_run_that_is_caught_costs_a_part_of_a_whole_one():
     assert long > GAIN * short
 
 
-def test_two_threads_gain_what_the_machine_lets_them():
+def test_two_threads_work_at_once():
     """Members share nothing."""
     asked = question()
     size = asked.axes.size // 2

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from two_threads import check_two_threads
+from two_threads import check_two_threads, processors_busy
 
 import explorer as ex
 from explorer.study import sweep
@@ -46,7 +46,12 @@ def test_a_member_costs_little_beyond_its_steps(scheme):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
-def test_two_threads_gain_what_the_machine_lets_them(scheme):
+def test_two_threads_work_at_once(scheme):
     """Members share nothing, and both shares have as many steps."""
     asked, half = question(scheme, 60.0, 400), 200
     check_two_threads(lambda k: asked.run(k * half, (k + 1) * half))
+
+
+def test_threads_that_share_a_lock_are_seen():
+    """Two threads that count in Python keep one processor busy."""
+    assert processors_busy(lambda _: sum(k for k in range(10**6)), 3) < 1.3
