@@ -130,7 +130,8 @@ class Run:
         from explorer.kernels.event_driven.dense_output import evaluate
 
         which = np.searchsorted(self.steps.t, times, side="right") - 1
-        which -= before_breaks(times)  # two rows where inputs change
+        if self.flow.system.drive is not None:  # two rows where inputs change
+            which -= before_breaks(times)
         which = np.clip(which, 0, max(len(self.steps.t) - 1, 0))
         block = self.flow.n_x + 1
         size = len(self.y) if slopes else block
