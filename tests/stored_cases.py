@@ -103,7 +103,9 @@ def main(arguments: list[str] | None = None) -> int:
             for text in differences(new, old or {}):
                 changes += 1
                 print(f"{label}: {text}")
-            print(f"{label} is new" if old is None else "", end="\n" if old is None else "")
+            added = [k for k in numbers[label] if k not in (old or {})]
+            if added:
+                print(f"{label}: {len(added)} new numbers, the first {added[0]}")
     print(f"{len(numbers)} runs, {sum(map(len, numbers.values()))} numbers, {changes} changed")
     if asked.write:
         write(spans, numbers)

@@ -24,8 +24,9 @@ ROOT = Path(__file__).parents[1]
 ADDED = Path(__file__).parent / "additions"
 PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 PRINTED = {  # the scheme of CONTRIBUTING, its kernel, and the method that calls it
-    re.search(r"^ *(?:def|class) (\w+)", code, re.MULTILINE)[1]: textwrap.dedent(code)
+    found[1]: textwrap.dedent(code)
     for code in re.findall(r"^ *```python\n(.*?)^ *```", PAGE, re.DOTALL | re.MULTILINE)
+    if (found := re.search(r"^ *(?:def|class) (\w+)", code, re.MULTILINE))
 }
 FILES = {"views": 1, "study": 1, "panels": 1, "models": 1, "systems": 4}
 EDITS = {  # of a system type: what offers it beside its file

@@ -11,17 +11,22 @@ import numpy as np
 import pytest
 
 import explorer as ex
+from explorer.codes import SUCCESS
 from explorer.models import models
 from explorer.schemes import schemes
+from explorer.schemes.bases.capturing import LCP
 from explorer.views.drawing.view import views
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+PRINTED = [
+    textwrap.dedent(code)
+    for code in re.findall(r"^ *```python\n(.*?)^ *```", PAGE, re.DOTALL | re.MULTILINE)
+]
 BLOCKS = {
-    re.search(r"^(?:def|class) (\w+)", code, re.MULTILINE)[1]: code
-    for code in map(
-        textwrap.dedent, re.findall(r"^ *```python\n(.*?)^ *```", PAGE, re.DOTALL | re.MULTILINE)
-    )
+    found[1]: code
+    for code in PRINTED
+    if (found := re.search(r"^(?:def|class) (\w+)", code, re.MULTILINE))
 }
 
 
@@ -42,6 +47,16 @@ def test_the_model_and_the_view_run_as_printed():
         for registry, entries in zip((models, views), before, strict=True):
             registry._entries.clear()
             registry._entries.update(entries)
+
+
+def test_the_contact_problem_is_solved_as_printed():
+    """Of three contacts the first and the last are closed; only the last approaches."""
+    (code,) = (code for code in PRINTED if "solve_lcp" in code)
+    names = {"LCP": LCP, "self": ex.MoreauJean(), "nc": 3, "D": 2 * np.eye(3), "P": np.empty(2)}
+    names |= {"act": np.array([0, 2]), "w": np.array([1.0, -3.0])}
+    exec(code, names)
+    assert names["code"] == SUCCESS
+    assert names["P"].tolist() == [0, 1.5]
 
 
 def test_the_scheme_runs_as_printed():

@@ -14,7 +14,10 @@ from plain import opened, plain
 from twin import DATA, lcp, lcp_solutions, natural_residual, read_lcp
 
 from explorer import status
+from explorer.codes import SUCCESS
+from explorer.errors import BadArgument
 from explorer.kernels.complementarity import lcp as kernels
+from explorer.kernels.complementarity.from_python import solve_lcp
 from explorer.kernels.complementarity.structures import (
     FACTORED,
     Lcp,
@@ -44,6 +47,22 @@ def block_pivot(problem, m, band, work):
 @numba.njit
 def residual(problem, m, band):
     return kernels.residual(refer(problem), m, band)
+
+
+@pytest.mark.parametrize("kernel", [kernels.solve, kernels.solve_one])
+def test_python_cannot_call_a_kernel_that_has_no_wrapper(kernel):
+    with pytest.raises(BadArgument, match=rf"Only kernels can call {kernel.py_func.__name__} of"):
+        kernel(0, 1.0, -2.0)
+
+
+def test_python_solves_a_contact_problem_and_then_one_with_another_matrix():
+    """Four contacts, whose factors are kept in a march of steps with the same matrix."""
+    work, act = lcp_workspace(4, 5), np.array([0, 2, 3, 4])
+    for k in (1.0, 2.0):
+        M, w, P = k * (np.eye(5) + 0.5), np.array([-1.0, -2.0, 1.0, -3.0]), np.empty(4)
+        code, off = solve_lcp(Lcp(M, act, w, P), LcpOptions(kernels.LEMKE, TOL, 100), work)
+        assert (code, off) == (SUCCESS, pytest.approx(0.0, abs=1e-12))
+        assert natural_residual(M[np.ix_(act, act)], w, P) < 1e-12
 
 
 def workspace(m: int, n: int) -> LcpWorkspace:

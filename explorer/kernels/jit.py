@@ -36,6 +36,7 @@ from numba.core.typing import Signature
 from numba.extending import intrinsic
 
 from explorer import cache
+from explorer.errors import BadArgument
 from explorer.kernels.linking import symbol
 from explorer.kernels.structures import signature_of
 from explorer.progress import show
@@ -53,6 +54,17 @@ _OPTIONS = {  # of numba, while a kernel is compiled
 }
 _compiled: list[Dispatcher] = []
 _all = False  # whether all kernels are wanted, not those of one import
+
+
+class Inner(Dispatcher):
+    """A kernel for other kernels: it has no Python wrapper, and a call without one is a crash."""
+
+    def __call__(self, *args: object, **kwargs: object) -> None:
+        function = self.py_func
+        raise BadArgument(
+            f"Only kernels can call {function.__name__} of {function.__module__}: it is `inner` or "
+            "`inline`. Call it in a kernel decorated with `@kernel()`, which Python can call."
+        )
 
 
 class CacheLocator(UserProvidedCacheLocator):
@@ -137,6 +149,8 @@ def kernel(
             options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
             options["forceinline"] = inline
         compiled = njit(**options)(function)
+        if (inner or inline) and not config.DISABLE_JIT:
+            compiled.__class__ = Inner
         load = functools.partial(_load, compiled, typed, module, wide)
         if inline and not wait:
             _load_for_callers(compiled, load)

@@ -48,7 +48,7 @@ Matrices: TypeAlias = tuple[Matrix, Matrix, Matrix, np.ndarray]  # M, K, C, entr
 class Capturing(Scheme):
     """An event-capturing scheme: a contact problem in each step, no event is located.
 
-    A subclass says in `kernel` what is called with which arrays.
+    A subclass defines `kernel`, which returns the march; see "With contacts" in CONTRIBUTING.md.
     """
 
     accepts: ClassVar = (MechanicalSystem, LinearMechanicalSystem)
@@ -129,6 +129,11 @@ class Capturing(Scheme):
         code = run()
         seconds = time.perf_counter() - begin
         done = last()
+        if code == SUCCESS and not t[done] >= t_end * (1 - 1e-9):
+            raise TypeError(
+                f"The march of {type(self).__name__} returned SUCCESS, but its last row lies at "
+                f"t = {t[done]:g}, not at t_end = {t_end:g}: write t of every row."
+            )
         failed = float(record["residuals"][min(done + 1, rows - 1)].max())
         if bare is not None:
             follow(compiled, bare, rho, t[: done + 1], q[: done + 1], v[: done + 1])

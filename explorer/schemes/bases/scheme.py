@@ -32,8 +32,7 @@ class Scheme(metaclass=Named):
     takes : str
         The same in words, for a refusal: "takes mechanical systems with contacts".
     handles : frozenset of str
-        Which of `System.features` it handles: "contacts", "friction", "hysteresis",
-        "recorded forcing".
+        Which of `System.features` it handles, such as "contacts" or "recorded forcing".
     apart : tuple of frozensets of str
         Features that it handles, but not together.
     rewrites : tuple of system types
