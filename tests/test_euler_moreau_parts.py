@@ -221,3 +221,15 @@ def test_the_band_of_a_step_has_the_tangents_of_its_forces_at_its_end_and_of_its
     banded.assemble(model, space(theta=0.5, a=0.25, s=2.0), band, 0.1, 1.5, 1.25)
     assert asked == [(banded.FORCE_X, [1.5, 7.0, 8.0]), (banded.RELATION_X, [1.25, 7.0, 8.0])]
     np.testing.assert_allclose(band.val, [-1.0, -1.5, 20.0, 20.0, -0.5, 3.0], rtol=1e-15)
+
+
+@pytest.mark.parametrize(("f", "expected"), [(9e-10, 0.0), (3e-9, 2e-9)])
+def test_what_large_terms_of_f_round_to_is_no_residual(f, expected):
+    """At rest in x = 1, where terms of 1e6 cancel: f up to 1e-15 of them may be round-off."""
+    none, one = np.zeros((1, 0)), np.ones(1)
+    linear = space(F=np.array([[1e6]]), H0=none.T, G1=none)
+    iterate = space(f0=f * one, f1=f * one, r0=0 * one, x=one, lam=np.zeros(0))
+    work = space(linear=linear, iterate=iterate, box=space(M=np.zeros((0, 0)), q=np.zeros(0)))
+    model = space(out=np.zeros(1), M=np.eye(1))
+    found = dense.newton_residual(model, Method(0.5, 1.0, 1.0), work, one, np.zeros(0), 1.0)
+    assert found == pytest.approx(expected, rel=1e-6, abs=0.0)

@@ -162,6 +162,9 @@ def test_no_more_directions_are_stretched_than_are_free():
     assert one._stretched(edge, 0.25, 3) == pytest.approx([0.0, -np.inf, -np.inf])
     near = np.diag([1.0, 0.25, 0.1])
     assert one._stretched(near, 0.2, 3) == pytest.approx([0.0, np.log(0.25), -np.inf])
+    for unit in (1e-3, 8.0):  # the least is beside the largest
+        logs = np.log(unit) + np.array([0.0, np.log(0.25), -np.inf])
+        assert one._stretched(unit * near, 0.2, 3) == pytest.approx(logs)
     largest = flow_spectrum._LARGEST
     one._stretched(np.diag([largest, 1.0]), 0.0, 2)
     with pytest.raises(BadValue, match=r"In an interval of 2 s directions part by a factor of 2.0e\+10"):  # fmt: skip

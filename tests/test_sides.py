@@ -216,3 +216,26 @@ def test_a_free_surface_is_passed():
     problem, surfaces = surface(now=0)
     sides.flip(problem, surfaces, 1, 5.0, None, 0.25)
     assert surfaces.watch[1].arm == PASSED
+
+
+@pytest.mark.parametrize("place", [0, 1, None])
+def test_sides_are_released_where_a_formula_ends_at_its_surface(monkeypatch, place):
+    """As that of sqrt(u): its side has no finite slope, in whichever state."""
+    problem, surfaces = surface(now=1)
+    slope, told = np.array([1.0, 2.0]), []
+    step = SimpleNamespace(slope=slope)
+
+    def flow(_, t, y, slope, width):
+        told.append(("flow", t, width))
+        slope[:] = 1.0, 2.0
+        if place is not None and len(told) == 1:
+            slope[place] = np.nan
+        return 5
+
+    monkeypatch.setitem(sides.turn.__globals__, "hold", lambda *_: True)
+    monkeypatch.setitem(sides.turn.__globals__, "free", lambda _: False)
+    monkeypatch.setitem(sides.turn.__globals__, "release", lambda *_: told.append("release"))
+    monkeypatch.setitem(sides.turn.__globals__, "flow", flow)
+    assert sides.turn(problem, surfaces, step, None, -1, 3.0, np.zeros(2), 0.1, 4) == 5
+    once = [("flow", 3.0, 4)]
+    assert told == (once if place is None else [*once, "release", *once])

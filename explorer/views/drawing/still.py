@@ -276,13 +276,12 @@ def _part(side: Bounds, part: float) -> float:
 
 
 def _sign(trace: Plain, x: float, y: float) -> str:
-    short = {k: v for k, v in trace.items() if k not in ("x", "y", "fill")}
     mode = trace.get("mode") or "lines"
     if trace.get("fill"):
         shade = trace.get("fillcolor") or (trace.get("line") or {}).get("color", _INK)
         return f'<rect x="{x + 3:.0f}" y="{y - 5:.0f}" width="18" height="9" fill="{shade}"/>'
     ends, up = np.array([x + 2, x + 22]), np.array([y, y])
-    line = lines(short | {"line": {**(trace.get("line") or {}), "shape": None}}, ends, up, 0.1)
+    line = lines({"line": {**(trace.get("line") or {}), "shape": None}}, ends, up, 0.1)
     drawn = line if "lines" in mode else ""
     if "markers" in mode:
         first = {
