@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from kinds import SYSTEMS, schemes_of
 
 import explorer as ex
 from explorer.models import models
+from explorer.quantities import quantity
 from explorer.study import energy_balance, oscillator
 
 SCHEMES = [(name, scheme) for name in models
@@ -168,3 +170,11 @@ def test_the_picture_shows_the_parts_and_their_sum():
     low, high = picture.layout["yaxis3"]["range"]
     assert low <= own["y"].min() <= own["y"].max() <= high < np.ptp(parts["external forces"]) / 50
     assert picture.layout["yaxis2"]["title"]["text"] == "work (J)"
+
+
+def test_energies_and_works_are_shown_each_with_its_unit():
+    """A woodpecker of millijoules, which ends at microjoules below zero."""
+    balance = ex.study.energy_balance(ex.simulate(ex.models.woodpecker(), t_end=0.1))
+    numbers = re.findall(r"[ (](-?[\d.]+(?: × 10\S+)?)(?: (\S?J))?", repr(balance))
+    assert all(unit for _, unit in numbers), repr(balance)
+    assert f"contact {quantity(balance.works['contact'][-1], 'J', 4)}" in repr(balance)

@@ -819,3 +819,10 @@ def test_where_there_are_too_many_patterns_the_other_methods_serve():
     one, two = (ex.simulate(many, ex.EulerMoreau(h=1e-2, lcp=lcp), t_end=1)
                 for lcp in ("enumeration", "pivoting"))  # fmt: skip
     assert np.abs(one.x - two.x).max() < 1e-12
+
+
+def test_a_system_whose_laws_have_no_y_yet_shows_what_it_has():
+    system = ex.FirstOrderSystem(
+        "f", x="v", laws={"i": "complementarity"}, f=["0"], r=["-i"], start={"x": [5]}
+    )
+    assert r"\dot{v} = - i" in system._repr_markdown_()

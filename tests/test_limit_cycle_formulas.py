@@ -344,3 +344,26 @@ def test_a_cycle_between_surfaces_has_all_its_multipliers(monkeypatch, keep):
         return
     with pytest.raises(BadValue, match="keep= names what a system conserves"):
         module._switched(*given)
+
+
+@pytest.mark.parametrize(
+    ("multipliers", "kind"),
+    [
+        ([0.5, 0.2], "stable"),
+        ([0.5, 1 - 1e-8], "stable"),
+        ([-1 + 2e-16, 0.3], "neutral"),
+        ([np.exp(0.3j), np.exp(-0.3j)], "neutral"),
+        ([1.0, 0.3], "neutral"),
+        ([1 + 1e-8, 0.3], "unstable"),
+        ([], "stable"),
+    ],
+)
+def test_a_multiplier_on_the_unit_circle_makes_a_cycle_neutral(multipliers, kind):
+    """Round-off does not decide that an undamped oscillation is stable, or not."""
+    P = space(system=space(name="s", time_unit="s"))
+    cycle = bare(
+        module.LimitCycle, multipliers=np.array(multipliers), map=P, period=1.0, x=np.zeros(0),
+        states=(), trust=space(ok=True),
+    )  # fmt: skip
+    assert f"; {kind}, multipliers" in repr(cycle)
+    assert (cycle.stable, cycle.neutral) == (kind == "stable", kind == "neutral")

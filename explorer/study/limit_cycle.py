@@ -34,6 +34,7 @@ from explorer.types import Numbers, Value
 
 __all__ = ["LimitCycle", "limit_cycle"]
 
+_ROUND_OFF = 1e-9  # of a multiplier on the unit circle
 _COARSEST = 1e-2  # tolerance: with more, a start is a cycle
 _BESIDE = 1e-3  # of the largest state of its kind: what a state at rest is measured by
 SINGULAR = 1e-7  # a multiplier this close to 1 leaves the cycle undetermined
@@ -83,8 +84,13 @@ class LimitCycle:
 
     @property
     def stable(self) -> bool:
-        """Whether every multiplier lies inside the unit circle."""
-        return self.radius < 1
+        """Whether every multiplier lies inside the unit circle, by more than round-off."""
+        return self.radius < 1 - _ROUND_OFF
+
+    @property
+    def neutral(self) -> bool:
+        """Whether the largest multiplier lies on the unit circle, up to round-off."""
+        return abs(self.radius - 1) <= _ROUND_OFF
 
     @property
     def start(self) -> dict[str, float]:
@@ -95,17 +101,17 @@ class LimitCycle:
         x = ", ".join(f"{name} = {quantity(value, '', 7)}" for name, value in self.start.items())
         multipliers = ", ".join(_short(m) for m in self.multipliers)
         unit = self.map.system.time_unit
+        kind = "stable" if self.stable else "neutral" if self.neutral else "unstable"
         return (
             f"LimitCycle({self.map.system.name!r}, period {quantity(self.period, unit, 7)}, {x}; "
-            f"{'stable' if self.stable else 'unstable'}, multipliers {multipliers}"
+            f"{kind}, multipliers {multipliers}"
             + ("" if self.trust.ok else "; not reliable: " + " ".join(self.trust.sentences))
             + ")"
         )
 
 
 def _short(m: complex) -> str:
-    real = round(m.real, 4) + 0.0  # no -0.0000
-    return f"{real:.4f}" + (f"{m.imag:+.4f}i" if abs(m.imag) > 1e-12 else "")
+    return f"{round(m.real, 4) + 0.0:.4f}" + (f"{m.imag:+.4f}i" if abs(m.imag) > 1e-12 else "")
 
 
 @study

@@ -376,7 +376,7 @@ class FirstOrderSystem(StateSpaceSystem):
     def equations_markdown(self) -> str:
         """Return name, equations, parameters and start as Markdown."""
         equations = self.mass, self.f, self.r
-        relation = list(zip(self.laws, self.y, strict=True))
+        relation = list(zip(self.laws, self.y, strict=False))  # y may not have been set yet
         return display.first_order(self, equations, relation, self.outputs)
 
     def to_spec(self) -> Plain:

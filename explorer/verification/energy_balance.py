@@ -22,7 +22,7 @@ import sympy as sp
 
 from explorer.compiled.held import left_of_breaks
 from explorer.errors import BadValue, NotApplicable
-from explorer.quantities import number, quantity
+from explorer.quantities import quantity
 from explorer.recorder import Recorded
 from explorer.results.solution import Solution
 from explorer.systems import LinearMechanicalSystem, StateSpaceSystem
@@ -89,9 +89,9 @@ class EnergyBalance:
     def __repr__(self) -> str:
         parts = {**self.works, "numerical": self.numerical}
         return (
-            f"EnergyBalance(T + V from {number(self.energy[0], 6)} to "
+            f"EnergyBalance(T + V from {quantity(self.energy[0], 'J')} to "
             f"{quantity(self.energy[-1], 'J')}: "
-            + ", ".join(f"{name} {number(work[-1], 4)}" for name, work in parts.items())
+            + ", ".join(f"{name} {quantity(work[-1], 'J', 4)}" for name, work in parts.items())
             + ")"
         )
 
@@ -111,7 +111,7 @@ def energy_balance(solution: Solution) -> EnergyBalance:
     >>> import explorer as ex
     >>> run = ex.simulate(ex.study.oscillator(), ex.GeneralizedAlpha(h=0.5, rho_inf=0.5))
     >>> ex.study.energy_balance(run)
-    EnergyBalance(T + V from 0.5 to 0.494683 J: numerical -0.005317)
+    EnergyBalance(T + V from 0.5 J to 0.494683 J: numerical -5.317 mJ)
     """
     if not isinstance(solution, Solution):
         raise BadValue(f"energy_balance accepts what simulate returns, not {solution!r}.")
