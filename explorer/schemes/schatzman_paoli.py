@@ -50,9 +50,9 @@ class SchatzmanPaoli(Alpha):
     impacts overlap, energy may grow by O(h), and by more if h does not separate the impacts. Order
     2 between impacts, 1 across them.
 
-    v is the velocity of the Verlet scheme, (q_{k+1} - q_k) / h + (h / 2) a_{k+1} for beta = 0.
-    Between the two steps of an impact it is neither the velocity before nor the one after. a is that
-    of the forces without the contacts: in a lasting contact v is off by h / 2 times what the
+    v is the velocity of the Verlet scheme, (q_{k+1} - q_k) / h + (h / 2) a_{k+1} for beta = 0, with
+    a of the forces without the contacts. Between the two steps of an impact it is neither the
+    velocity before nor the one after. In a lasting contact it is off by h / 2 times what the
     contact force adds to a, and the work of contacts is off by O(h).
 
     Parameters
