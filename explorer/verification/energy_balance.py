@@ -111,7 +111,7 @@ def energy_balance(solution: Solution) -> EnergyBalance:
     >>> import explorer as ex
     >>> run = ex.simulate(ex.study.oscillator(), ex.GeneralizedAlpha(h=0.5, rho_inf=0.5))
     >>> ex.study.energy_balance(run)
-    EnergyBalance(T + V from 0.5 J to 0.494683 J: numerical -5.317 mJ)
+    EnergyBalance(T + V from 0.5 J to 0.494683 J: numerical -0.005317 J)
     """
     if not isinstance(solution, Solution):
         raise BadValue(f"energy_balance accepts what simulate returns, not {solution!r}.")
