@@ -1,5 +1,7 @@
 """Saved runs: every type of system, by each scheme that accepts it, comes back as it was."""
 
+import json
+
 import numpy as np
 import pytest
 from kinds import ALL, GALLERY, SYSTEMS, one_of_each
@@ -58,3 +60,39 @@ def test_a_run_of_a_map_is_loaded_as_it_was_saved(name, tmp_path):
 def test_an_orbit_that_escaped_is_loaded_with_its_status(tmp_path):
     run = ex.simulate(SYSTEMS["tent_map"], mu=2.2, throw=False)
     assert kept(run, tmp_path / "run").status.name == "escaped"
+
+
+def without_e():
+    """Return a ball whose restitution nobody gave."""
+    contacts, start = [ex.Contact("y")], {"q": [1.0], "t_end": 1.0}
+    return ex.MechanicalSystem("ball", "y", force="-9.81", contacts=contacts, start=start)
+
+
+@pytest.mark.filterwarnings("ignore")
+@for_each(
+    ("make", "scheme", "count"),
+    [
+        (without_e, "EventDriven", 1),
+        (without_e, "MoreauJean", 1),
+        (lambda: STOPPED, "ContactInNewmark", 1),
+    ],
+)
+def test_a_saved_run_keeps_its_warnings(make, scheme, count, tmp_path):
+    run = ex.simulate(make(), scheme)
+    assert len(run.warned) == count
+    back = kept(run, tmp_path / "run")
+    assert (back.warned, back.cautions) == (run.warned, run.cautions)
+    assert kept(back, tmp_path / "again").warned == run.warned
+
+
+@pytest.mark.filterwarnings("ignore")
+@for_each("scheme", ["EventDriven", "MoreauJean"])
+def test_a_file_that_tells_no_warnings_is_loaded(scheme, tmp_path):
+    """As those of 0.2.0."""
+    path = ex.simulate(without_e(), scheme).save(tmp_path / "run")
+    with np.load(path) as file:
+        arrays = {k: file[k] for k in file.files if k != "spec"}
+        spec = json.loads(str(file["spec"]))
+    del spec["warned"], spec["digest"]
+    np.savez(path, **arrays, spec=json.dumps(spec))
+    assert ex.load(path).warned == ()

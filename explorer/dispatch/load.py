@@ -68,7 +68,7 @@ def load(path: str | Path) -> Solution:
             system = driven(system, spec["u"], spec["t_end"])[0]
         if "x" in arrays:
             again = _again(path, arrays, spec, system, scheme)
-            return again.concluded(status, again.warned, again.asked or {})
+            return again.concluded(status, _warned(spec, again.warned), again.asked or {})
         recorded = None
         if "recorded" in spec:
             kept = {k: arrays.pop(k) for k in list(arrays) if k.startswith("recorded_")}
@@ -91,13 +91,21 @@ def load(path: str | Path) -> Solution:
             known=known,
         )
         asked = {k: spec[k] for k in ("t_end", "t_eval", "record", "u") if spec.get(k) is not None}
-        return solution.concluded(status, (), asked)
+        return solution.concluded(status, _warned(spec, ()), asked)
     except ExplorerError:
         raise
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise BadValue(
             f"The description of the run in {str(path)!r} is incomplete ({error})."
         ) from None
+
+
+def _warned(spec: Settings, found: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what was warned of, or what is `found` anew: files of 0.2.0 and before tell nothing.
+
+    A warning may depend on what the recipe does not hold, such as whether e was given.
+    """
+    return tuple(map(str, spec["warned"])) if "warned" in spec else found
 
 
 def _needed(system: System) -> tuple[str, ...]:
