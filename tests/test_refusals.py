@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+import functools
 import pickle
 import re
 
+import numpy as np
 import pytest
+from loops import for_each
 
 import explorer as ex
 from explorer.errors import ExplorerError
@@ -132,6 +135,46 @@ def test_a_view_refuses_arguments_that_it_has_not():
     assert "views.trajectory has no argument 'foo'" in said(lambda: ex.views.trajectory(run, foo=3))
     assert "views.energy takes 1 positional" in said(lambda: ex.views.energy(run, "a"))
     assert "3 is not a run: write views.event_table(" in said(lambda: ex.views.event_table(3))
+
+
+SWITCHED = functools.cache(lambda: ex.simulate(ex.models.switched_oscillator(), t_end=1.0))
+FALL = functools.cache(lambda scheme="EventDriven": ex.simulate(BALL, scheme, t_end=1.0))
+
+
+@for_each(
+    ("call", "words"),
+    [
+        (lambda: ex.views.mechanism(FALL(), 99.0), "t = 99 s lies outside [0, 1] s."),
+        (lambda: ex.views.mechanism(FALL(), -0.1), "lies outside [0, 1] s."),
+        (lambda: ex.views.mechanism(FALL(), "a"), "t must be a finite number in s"),
+        (lambda: ex.views.mechanism(FALL(), None), "t must be a finite number in s"),
+        (lambda: ex.views.mechanism(FALL(), [0.1]), "t must be a finite number in s"),
+        *(
+            (lambda x=x: ex.views.event_table(FALL(), x), f"most = {x!r} must be a whole number")
+            for x in (-3, 0, 2.5, None, "a")
+        ),
+        *(
+            (lambda x=x: ex.views.event_table(FALL(), page=x), f"page = {x!r} must be a whole")
+            for x in (-1, 0.5, "a")
+        ),
+        *(
+            (lambda x=x: ex.views.event_table(FALL(), by=x), "such as by=(1, True).")
+            for x in (3, None, (1,), ("a", False), (1, 2))
+        ),
+        (lambda: ex.views.phase_plane(SWITCHED(), at="a"), "at must be a finite number in s"),
+        (lambda: ex.views.phase_plane(SWITCHED(), at=1e3), "lies outside the run"),
+    ],
+)
+def test_a_view_refuses_what_it_cannot_draw(call, words):
+    assert words in said(call)
+
+
+def test_a_view_takes_what_it_can_draw():
+    """Also a page behind the last one, a column that there is not, and both ends of a run."""
+    run, end = FALL(), float(FALL().t[-1])
+    assert len(ex.views.event_table(run, np.int64(1), page=9.0, by=[7, np.True_])["rows"]) == 1
+    for t in (0, end, np.float64(end), "1/2"):
+        assert ex.views.mechanism(run, t).data
 
 
 # -- systems, runs, files ---------------------------------------------------------------------------
