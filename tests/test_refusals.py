@@ -9,6 +9,7 @@ import re
 
 import numpy as np
 import pytest
+from kinds import SYSTEMS
 from loops import for_each
 
 import explorer as ex
@@ -177,7 +178,59 @@ def test_a_view_takes_what_it_can_draw():
         assert ex.views.mechanism(run, t).data
 
 
-# -- systems, runs, files ---------------------------------------------------------------------------
+# -- runs ------------------------------------------------------------------------------------------
+
+BOTH = ("EventDriven", "MoreauJean")
+
+
+@for_each("scheme", BOTH)
+@for_each(
+    ("call", "words"),
+    [
+        (lambda run: run.state("a"), "t = 'a' must be a time in s or a sequence of times."),
+        (lambda run: run.state([[0.1]]), "must be a time in s or a sequence of times."),
+        (lambda run: run.state(None), "lies outside [0, 1] s."),
+        (lambda run: run.state(99.0), "t = 99 s lies outside [0, 1] s."),
+        (lambda run: run.state([0.1, -1.0]), "lies outside [0, 1] s."),
+        (lambda run: run.state(0.1, side="up"), "side = 'up' must be 'left' or 'right'."),
+        (lambda run: run.refined(None), "points = None must be a whole number of at least 1."),
+        (lambda run: run.refined(0), "points = 0 must be a whole number"),
+        (lambda run: run.refined(2.5), "points = 2.5 must be a whole number"),
+        (lambda run: run.has(1), "1 is not the name of a part or of a quantity: write run.has("),
+        (lambda run: run.has(["y"]), "is not the name of a part or of a quantity"),
+        (lambda run: run[["y", "v_y"]], "write run['y'], one name at a time. run.columns has all"),
+        (lambda run: run[0:2], "is not the name of a column: write run['y']"),
+        (lambda run: run[1], "1 is not the name of a column"),
+    ],
+)
+def test_a_run_refuses_what_it_cannot_be_asked(scheme, call, words):
+    assert words in said(lambda: call(FALL(scheme)))
+
+
+@for_each("scheme", BOTH)
+def test_a_run_has_its_state_at_several_times(scheme):
+    run, times = FALL(scheme), [0.05, 0.2, 1.0]
+    states = run.state(times)
+    np.testing.assert_array_equal(states, [run.state(t) for t in times])
+    found = run.at(times)
+    np.testing.assert_array_equal(states, np.hstack([found.q, found.v]))
+    assert run.state([]).shape == (0, 2)
+    hit = run.events[0].t
+    np.testing.assert_array_equal(run.state([hit], "left")[0], run.state(hit, "left"))
+    assert run.state(hit, "left")[1] < 0 < run.state(hit)[1]
+
+
+def test_a_run_has_its_state_beyond_its_rows():
+    """Rows that were asked for do not limit where a march can be evaluated."""
+    run = ex.simulate(ex.models.pendulum(), "EventDriven", t_end=1, t_eval=[0.3, 0.5])
+    whole = ex.simulate(ex.models.pendulum(), "EventDriven", t_end=1)
+    np.testing.assert_array_equal(run.state([0.1, 0.9]), whole.state([0.1, 0.9]))
+    for name in ("switched_oscillator", "bouncing_ball"):
+        run = ex.simulate(SYSTEMS[name], "FESD", t_end=1)
+        np.testing.assert_allclose(run.state(run.t[[0, -1]]), run.x[[0, -1]], atol=1e-9)
+
+
+# -- systems, simulations, files --------------------------------------------------------------------
 
 RF = ex.reformulations
 DRIVEN = ex.MechanicalSystem("driven", q="x", mass=1)
