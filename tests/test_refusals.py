@@ -236,6 +236,12 @@ RF = ex.reformulations
 DRIVEN = ex.MechanicalSystem("driven", q="x", mass=1)
 DRIVEN.inputs("u")
 DRIVEN.force = ["u"]
+LOCATING = [
+    ("bouncing_ball", "EventDriven"),
+    ("bouncing_ball", "FESD"),
+    ("switched_oscillator", "FESD"),
+    ("pendulum", "EventDriven"),
+]
 STEPS = "is not a system with step functions"
 
 
@@ -255,6 +261,20 @@ STEPS = "is not a system with step functions"
         (lambda: ex.simulate(BALL, q0={"y": 1}), "q0 must be a sequence of numbers"),
         (lambda: ex.simulate(DRIVEN, u=lambda t: 1), "The input 'u' must be a number, an array or"),
         (lambda: ex.simulate(DRIVEN, u={"u": "a"}), "The input 'u' must be a number, an array or"),
+        *(
+            (lambda u=u: ex.simulate(DRIVEN, u=u), "u of 'u' is empty. Give a number for each")
+            for u in ([], (), np.zeros(0), [[]])
+        ),
+        *(
+            (
+                lambda name=name, scheme=scheme: ex.simulate(
+                    SYSTEMS[name], scheme, t_end=0.3, t_eval=[]
+                ),
+                "t_eval is empty, and a run without rows tells nothing. Give times, such as",
+            )
+            for name, scheme in LOCATING
+        ),
+        (lambda: ex.sensitivity(BALL, wrt="e", t_end=1, t_eval=[]), "t_eval is empty"),
         (
             lambda: ex.simulate(ex.DiscSystem("d", 2)),
             "Discs 1 and 2 of 'd' start at the same place",
@@ -283,6 +303,22 @@ STEPS = "is not a system with step functions"
 )
 def test_what_cannot_be_used_is_told_with_what_can(call, words):
     assert words in said(call)
+
+
+@for_each(
+    ("name", "scheme"),
+    [
+        ("pendulum", ex.EventDriven(max_steps=3)),
+        ("switched_oscillator", ex.FESD(max_elements=2)),
+        ("bouncing_ball", ex.FESD(max_elements=2)),
+    ],
+)
+def test_a_run_that_ends_before_the_times_that_were_asked_for_has_its_end(name, scheme):
+    with pytest.raises(ex.StepFailed) as failed:
+        ex.simulate(SYSTEMS[name], scheme, t_end=1.0, t_eval=[0.9])
+    run = failed.value.solution
+    assert run.t == pytest.approx([run.status.t], abs=1e-9)
+    assert f"to t = {run.t[0]:g} s" in repr(run)
 
 
 def test_one_coordinate_is_recorded_by_its_number():
