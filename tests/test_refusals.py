@@ -138,6 +138,7 @@ def test_a_view_refuses_arguments_that_it_has_not():
     assert "3 is not a run: write views.event_table(" in said(lambda: ex.views.event_table(3))
 
 
+MAP = functools.cache(lambda: ex.simulate(ex.models.tent_map(), t_end=10))
 SWITCHED = functools.cache(lambda: ex.simulate(ex.models.switched_oscillator(), t_end=1.0))
 FALL = functools.cache(lambda scheme="EventDriven": ex.simulate(BALL, scheme, t_end=1.0))
 
@@ -162,6 +163,14 @@ FALL = functools.cache(lambda scheme="EventDriven": ex.simulate(BALL, scheme, t_
             (lambda x=x: ex.views.event_table(FALL(), by=x), "such as by=(1, True).")
             for x in (3, None, (1,), ("a", False), (1, 2))
         ),
+        *(
+            (
+                lambda run=run, x=x: ex.views.explore(run(), x),
+                "must be a run of simulate to compare",
+            )
+            for run in (FALL, MAP)
+            for x in (5, "a", [5], {1: 2}, True, [None, BALL])
+        ),
         (lambda: ex.views.phase_plane(SWITCHED(), at="a"), "at must be a finite number in s"),
         (lambda: ex.views.phase_plane(SWITCHED(), at=1e3), "lies outside the run"),
     ],
@@ -176,6 +185,8 @@ def test_a_view_takes_what_it_can_draw():
     assert len(ex.views.event_table(run, np.int64(1), page=9.0, by=[7, np.True_])["rows"]) == 1
     for t in (0, end, np.float64(end), "1/2"):
         assert ex.views.mechanism(run, t).data
+    for pinned in (None, FALL("MoreauJean"), [None, FALL("MoreauJean")], (), (run,)):
+        assert ex.views.explore(run, pinned).data
 
 
 # -- runs ------------------------------------------------------------------------------------------
