@@ -246,7 +246,7 @@ def test_a_circle_of_a_mechanism_begins_at_its_right(monkeypatch):
     film = {"t": np.array([0.0, 1.0]), "xy": xy, "items": [item, line], "box": [0, 1, 0, 1], "unit": "m"}  # fmt: skip
     inner = mechanism.__wrapped__
     put(monkeypatch, inner, frames=lambda run: film, compose=lambda columns, widths: space(plot=columns[0][0], layout={"yaxis": {}}))  # fmt: skip
-    plot = inner(None, 0.7).plot
+    plot = inner(space(system=space(time_unit="s"), t=np.array([0.0, 1.0])), 0.7).plot
     circle, closed = plot.traces
     turn = np.linspace(0, 2 * np.pi, 49)
     same(circle, 3 + 2 * np.cos(turn), 4 + 2 * np.sin(turn))

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import copy
+import functools
 import pickle
 import re
 
+import numpy as np
 import pytest
+from kinds import SYSTEMS
+from loops import for_each
 
 import explorer as ex
 from explorer.errors import ExplorerError
@@ -134,12 +138,121 @@ def test_a_view_refuses_arguments_that_it_has_not():
     assert "3 is not a run: write views.event_table(" in said(lambda: ex.views.event_table(3))
 
 
-# -- systems, runs, files ---------------------------------------------------------------------------
+MAP = functools.cache(lambda: ex.simulate(ex.models.tent_map(), t_end=10))
+SWITCHED = functools.cache(lambda: ex.simulate(ex.models.switched_oscillator(), t_end=1.0))
+FALL = functools.cache(lambda scheme="EventDriven": ex.simulate(BALL, scheme, t_end=1.0))
+
+
+@for_each(
+    ("call", "words"),
+    [
+        (lambda: ex.views.mechanism(FALL(), 99.0), "t = 99 s lies outside [0, 1] s."),
+        (lambda: ex.views.mechanism(FALL(), -0.1), "lies outside [0, 1] s."),
+        (lambda: ex.views.mechanism(FALL(), "a"), "t must be a finite number in s"),
+        (lambda: ex.views.mechanism(FALL(), None), "t must be a finite number in s"),
+        (lambda: ex.views.mechanism(FALL(), [0.1]), "t must be a finite number in s"),
+        *(
+            (lambda x=x: ex.views.event_table(FALL(), x), f"most = {x!r} must be a whole number")
+            for x in (-3, 0, 2.5, None, "a")
+        ),
+        *(
+            (lambda x=x: ex.views.event_table(FALL(), page=x), f"page = {x!r} must be a whole")
+            for x in (-1, 0.5, "a")
+        ),
+        *(
+            (lambda x=x: ex.views.event_table(FALL(), by=x), "such as by=(1, True).")
+            for x in (3, None, (1,), ("a", False), (1, 2))
+        ),
+        *(
+            (
+                lambda run=run, x=x: ex.views.explore(run(), x),
+                "must be a run of simulate to compare",
+            )
+            for run in (FALL, MAP)
+            for x in (5, "a", [5], {1: 2}, True, [None, BALL])
+        ),
+        (lambda: ex.views.phase_plane(SWITCHED(), at="a"), "at must be a finite number in s"),
+        (lambda: ex.views.phase_plane(SWITCHED(), at=1e3), "lies outside the run"),
+    ],
+)
+def test_a_view_refuses_what_it_cannot_draw(call, words):
+    assert words in said(call)
+
+
+def test_a_view_takes_what_it_can_draw():
+    """Also a page behind the last one, a column that there is not, and both ends of a run."""
+    run, end = FALL(), float(FALL().t[-1])
+    assert len(ex.views.event_table(run, np.int64(1), page=9.0, by=[7, np.True_])["rows"]) == 1
+    for t in (0, end, np.float64(end), "1/2"):
+        assert ex.views.mechanism(run, t).data
+    for pinned in (None, FALL("MoreauJean"), [None, FALL("MoreauJean")], (), (run,)):
+        assert ex.views.explore(run, pinned).data
+
+
+# -- runs ------------------------------------------------------------------------------------------
+
+BOTH = ("EventDriven", "MoreauJean")
+
+
+@for_each("scheme", BOTH)
+@for_each(
+    ("call", "words"),
+    [
+        (lambda run: run.state("a"), "t = 'a' must be a time in s or a sequence of times."),
+        (lambda run: run.state([[0.1]]), "must be a time in s or a sequence of times."),
+        (lambda run: run.state(None), "lies outside [0, 1] s."),
+        (lambda run: run.state(99.0), "t = 99 s lies outside [0, 1] s."),
+        (lambda run: run.state([0.1, -1.0]), "lies outside [0, 1] s."),
+        (lambda run: run.state(0.1, side="up"), "side = 'up' must be 'left' or 'right'."),
+        (lambda run: run.refined(None), "points = None must be a whole number of at least 1."),
+        (lambda run: run.refined(0), "points = 0 must be a whole number"),
+        (lambda run: run.refined(2.5), "points = 2.5 must be a whole number"),
+        (lambda run: run.has(1), "1 is not the name of a part or of a quantity: write run.has("),
+        (lambda run: run.has(["y"]), "is not the name of a part or of a quantity"),
+        (lambda run: run[["y", "v_y"]], "write run['y'], one name at a time. run.columns has all"),
+        (lambda run: run[0:2], "is not the name of a column: write run['y']"),
+        (lambda run: run[1], "1 is not the name of a column"),
+    ],
+)
+def test_a_run_refuses_what_it_cannot_be_asked(scheme, call, words):
+    assert words in said(lambda: call(FALL(scheme)))
+
+
+@for_each("scheme", BOTH)
+def test_a_run_has_its_state_at_several_times(scheme):
+    run, times = FALL(scheme), [0.05, 0.2, 1.0]
+    states = run.state(times)
+    np.testing.assert_array_equal(states, [run.state(t) for t in times])
+    found = run.at(times)
+    np.testing.assert_array_equal(states, np.hstack([found.q, found.v]))
+    assert run.state([]).shape == (0, 2)
+    hit = run.events[0].t
+    np.testing.assert_array_equal(run.state([hit], "left")[0], run.state(hit, "left"))
+    assert run.state(hit, "left")[1] < 0 < run.state(hit)[1]
+
+
+def test_a_run_has_its_state_beyond_its_rows():
+    """Rows that were asked for do not limit where a march can be evaluated."""
+    run = ex.simulate(ex.models.pendulum(), "EventDriven", t_end=1, t_eval=[0.3, 0.5])
+    whole = ex.simulate(ex.models.pendulum(), "EventDriven", t_end=1)
+    np.testing.assert_array_equal(run.state([0.1, 0.9]), whole.state([0.1, 0.9]))
+    for name in ("switched_oscillator", "bouncing_ball"):
+        run = ex.simulate(SYSTEMS[name], "FESD", t_end=1)
+        np.testing.assert_allclose(run.state(run.t[[0, -1]]), run.x[[0, -1]], atol=1e-9)
+
+
+# -- systems, simulations, files --------------------------------------------------------------------
 
 RF = ex.reformulations
 DRIVEN = ex.MechanicalSystem("driven", q="x", mass=1)
 DRIVEN.inputs("u")
 DRIVEN.force = ["u"]
+LOCATING = [
+    ("bouncing_ball", "EventDriven"),
+    ("bouncing_ball", "FESD"),
+    ("switched_oscillator", "FESD"),
+    ("pendulum", "EventDriven"),
+]
 STEPS = "is not a system with step functions"
 
 
@@ -159,6 +272,20 @@ STEPS = "is not a system with step functions"
         (lambda: ex.simulate(BALL, q0={"y": 1}), "q0 must be a sequence of numbers"),
         (lambda: ex.simulate(DRIVEN, u=lambda t: 1), "The input 'u' must be a number, an array or"),
         (lambda: ex.simulate(DRIVEN, u={"u": "a"}), "The input 'u' must be a number, an array or"),
+        *(
+            (lambda u=u: ex.simulate(DRIVEN, u=u), "u of 'u' is empty. Give a number for each")
+            for u in ([], (), np.zeros(0), [[]])
+        ),
+        *(
+            (
+                lambda name=name, scheme=scheme: ex.simulate(
+                    SYSTEMS[name], scheme, t_end=0.3, t_eval=[]
+                ),
+                "t_eval is empty, and a run without rows tells nothing. Give times, such as",
+            )
+            for name, scheme in LOCATING
+        ),
+        (lambda: ex.sensitivity(BALL, wrt="e", t_end=1, t_eval=[]), "t_eval is empty"),
         (
             lambda: ex.simulate(ex.DiscSystem("d", 2)),
             "Discs 1 and 2 of 'd' start at the same place",
@@ -187,6 +314,22 @@ STEPS = "is not a system with step functions"
 )
 def test_what_cannot_be_used_is_told_with_what_can(call, words):
     assert words in said(call)
+
+
+@for_each(
+    ("name", "scheme"),
+    [
+        ("pendulum", ex.EventDriven(max_steps=3)),
+        ("switched_oscillator", ex.FESD(max_elements=2)),
+        ("bouncing_ball", ex.FESD(max_elements=2)),
+    ],
+)
+def test_a_run_that_ends_before_the_times_that_were_asked_for_has_its_end(name, scheme):
+    with pytest.raises(ex.StepFailed) as failed:
+        ex.simulate(SYSTEMS[name], scheme, t_end=1.0, t_eval=[0.9])
+    run = failed.value.solution
+    assert run.t == pytest.approx([run.status.t], abs=1e-9)
+    assert f"to t = {run.t[0]:g} s" in repr(run)
 
 
 def test_one_coordinate_is_recorded_by_its_number():

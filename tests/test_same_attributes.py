@@ -1,6 +1,8 @@
 """The same model has the same attributes whatever scheme ran; what it has not is said."""
 
 import ast
+import copy
+import pickle
 import re
 import warnings
 from pathlib import Path
@@ -157,6 +159,27 @@ def test_what_one_scheme_alone_has_is_of_its_steps():
         stepped.steps.q
     assert stepped.state(0.105) == pytest.approx([*stepped.at(0.105).q, *stepped.at(0.105).v])
     assert stepped.refined() is stepped
+
+
+def test_what_only_a_located_event_has_is_told_of_others():
+    """An event known to one step has no states on its sides: which schemes have them is said."""
+    system = ex.models.bouncing_ball()
+    stepped, located = (ex.simulate(system, s).events[0] for s in ("MoreauJean", "EventDriven"))
+    changed = ex.simulate(ex.models.diode_bridge(), "EulerMoreau").events[0]
+    for name in ("x_minus", "x_plus", "slope", "together", "energy"):
+        assert hasattr(located, name)
+        for event in (stepped, changed):
+            with pytest.raises(NoSuchName, match=f"no {name!r}. .* EventDriven and FESD locate"):
+                getattr(event, name)
+    assert changed.mode
+    assert located.mode == ""
+    with pytest.raises(NoSuchName, match="A contact has no modes"):
+        stepped.to
+    for event in (stepped, changed, located):
+        with pytest.raises(NoSuchName, match="Did you mean 'impulse'"):
+            event.impuls
+        for again in (copy.deepcopy(event), pickle.loads(pickle.dumps(event))):
+            assert (again.t, again.kind, again.row) == (event.t, event.kind, event.row)
 
 
 @pytest.mark.parametrize("name", ["tent_map", "thermostat", "relay_feedback", "diode_bridge"])

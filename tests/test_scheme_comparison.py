@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import pickle
 
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+from loops import for_each
 from test_panels import BUDGET, Wire, check, size, trials
 
 import explorer as ex
@@ -27,6 +29,28 @@ def only(session: SchemesSession, *shown: str) -> dict[str, bool]:
 
 
 # -- the study ------------------------------------------------------------------------------------
+
+
+@for_each(
+    ("model", "reference"),
+    [
+        ("bouncing_ball", None),
+        ("bouncing_ball", "MoreauJean"),
+        ("pendulum", "exact"),
+        ("irma", "FESD"),
+        ("thermostat", None),
+        ("diode_bridge", "exact"),
+        ("diode_bridge", "EulerMoreau"),
+    ],
+)
+def test_a_comparison_is_pickled_with_its_reference(model, reference):
+    system = models[model]()
+    schemes = type(ex.schemes_for(system)[0])
+    found = ex.study.compare_schemes(system, schemes, reference=reference)
+    again = pickle.loads(pickle.dumps(found))
+    t = np.linspace(0, found.t_end, 7)
+    np.testing.assert_array_equal(again.truth(t), found.truth(t))
+    assert repr(again) == repr(found)
 
 
 def test_the_error_is_the_mean_difference_from_the_closed_form_over_the_range():

@@ -25,6 +25,7 @@ _ALIKE = 1e-3  # of their size: numbers of another version or machine that diffe
 _ROUND_OFF = 1e-12  # of the largest: a column of smaller numbers has none that are certain
 _OF_MOTION = ("v", "p", "gap", "gap_dot", "active", "residuals")
 _OF_LAWS = ("lam", "y", "side", "residuals")
+_OF_MAPS = ("branch", "residuals")
 
 
 def load(path: str | Path) -> Solution:
@@ -67,14 +68,13 @@ def load(path: str | Path) -> Solution:
             system = driven(system, spec["u"], spec["t_end"])[0]
         if "x" in arrays:
             again = _again(path, arrays, spec, system, scheme)
-            return again.concluded(status, again.warned, again.asked or {})
+            return again.concluded(status, _warned(spec, again.warned), again.asked or {})
         recorded = None
         if "recorded" in spec:
             kept = {k: arrays.pop(k) for k in list(arrays) if k.startswith("recorded_")}
             recorded = Recorded.read(spec["recorded"], kept)
         empty = np.zeros((len(arrays["t"]), 0))
-        needed = _OF_MOTION if isinstance(system, LagrangianSystem) else _OF_LAWS
-        missing = [name for name in needed if name not in arrays]
+        missing = [name for name in _needed(system) if name not in arrays]
         if missing and recorded is None:
             raise KeyError(f"the array {missing[0]!r} is missing")
         rows = dict.fromkeys(("q", "v", "p", "gap", "gap_dot", "active"), empty) | arrays
@@ -91,13 +91,28 @@ def load(path: str | Path) -> Solution:
             known=known,
         )
         asked = {k: spec[k] for k in ("t_end", "t_eval", "record", "u") if spec.get(k) is not None}
-        return solution.concluded(status, (), asked)
+        return solution.concluded(status, _warned(spec, ()), asked)
     except ExplorerError:
         raise
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise BadValue(
             f"The description of the run in {str(path)!r} is incomplete ({error})."
         ) from None
+
+
+def _warned(spec: Settings, found: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what was warned of, or what is `found` anew: files of 0.2.0 and before tell nothing.
+
+    A warning may depend on what the recipe does not hold, such as whether e was given.
+    """
+    return tuple(map(str, spec["warned"])) if "warned" in spec else found
+
+
+def _needed(system: System) -> tuple[str, ...]:
+    """Return which arrays a file must have of a run that stepped over its events."""
+    if system.discrete:
+        return _OF_MAPS
+    return _OF_MOTION if isinstance(system, LagrangianSystem) else _OF_LAWS
 
 
 def _again(

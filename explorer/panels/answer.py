@@ -285,7 +285,7 @@ class SessionAnswer:
                 case "undo" | "redo" | "reset" | "pin":
                     getattr(session, action)()
                 case "events_page":
-                    self._page = _whole(value)
+                    self._page = max(_whole(value), 0)
                     return [{"type": "frame", **self.frame()}]
                 case "events_sort":
                     place = _whole(value)

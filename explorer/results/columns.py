@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from explorer.errors import BadValue, suggest
+from explorer.errors import BadArgument, BadValue, suggest
 from explorer.results.contacts import Contacts
 from explorer.results.parts import PARTS
 from explorer.results.quantity import Quantity, per_second
@@ -22,8 +22,14 @@ def column(columns: Mapping[str, np.ndarray], name: str) -> np.ndarray:
     Raises
     ------
     BadValue
-        If there is no such column.
+        If there is no such column, or `name` is no name.
     """
+    if not isinstance(name, str):
+        first = next((k for k in columns if k != "t"), "t")
+        raise BadArgument(
+            f"{name!r} is not the name of a column: write run[{first!r}], one name at a time. "
+            "run.columns has all columns by name."
+        )
     if name not in columns:
         near = suggest(name, columns)
         if "Did you mean" in near:  # and if it was not meant

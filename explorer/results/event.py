@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from explorer.errors import BadValue
+from explorer.errors import BadValue, NoSuchName, lacking
 from explorer.quantities import number, quantity
 from explorer.results.display import html, plain
 from explorer.types import Reals
 
-__all__ = ["KINDS", "Event", "Events", "Jump", "LocatedEvent", "Sample", "Switch", "within"]
+__all__ = [
+    "KINDS",
+    "LOCATE",
+    "Event",
+    "Events",
+    "Jump",
+    "LocatedEvent",
+    "Sample",
+    "Switch",
+    "within",
+]
 
+LOCATE = "EventDriven and FESD locate their events and have it"
 KINDS = ("event", "impact", "closed", "released", "zeno", "slips", "sticks", "turns")
 _MOST = 20  # rows of a table that is not scrolled
 
@@ -54,6 +65,16 @@ class Event:
     gap_dot_minus: float
     gap_dot_plus: float
     impulse: float
+
+    if not TYPE_CHECKING:  # a type checker would take any attribute then
+
+        def __getattr__(self, name: str) -> object:
+            if name not in LocatedEvent.__dataclass_fields__:
+                return lacking(self, name)
+            why = f"Its scheme steps over events. {LOCATE}"
+            if name in ("mode", "to"):
+                why = "A contact has no modes: `kind` tells what it does"
+            raise NoSuchName("This event", name, lambda: dir(self), f" {why}.")
 
 
 @dataclass(frozen=True)

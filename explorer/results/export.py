@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["dataset", "extra", "frame", "read_arrays", "save", "text", "written"]
 
 BASE = ("t", "q", "v", "p", "gap", "gap_dot", "active", "iterations", "residuals")
-_BY_TIME = ("x", "rates", "lam", "z", "S", "mode", "slip", "y", "side", "p_t", "p_max", "doing")
+_OF_STATES = ("x", "rates", "lam", "z", "S", "mode", "y", "side", "branch")
+_OF_FRICTION = ("slip", "p_t", "p_max", "doing")
+_BY_TIME = (*BASE, *_OF_STATES, *_OF_FRICTION)
 
 Named: TypeAlias = Mapping[str, tuple[np.ndarray, str]]  # values and unit of each column
 Frame: TypeAlias = "pd.DataFrame"
@@ -146,7 +148,7 @@ def _torn(arrays: Mapping[str, np.ndarray]) -> str:
     for name, values in arrays.items():
         if values.dtype.kind not in "bif" or values.ndim == 0:
             return name  # a scheme may record whatever numbers it likes under other names
-        if name in (*BASE, *_BY_TIME) and values.shape != (0, 0) and len(values) != len(t):
+        if name in _BY_TIME and values.shape != (0, 0) and len(values) != len(t):
             return name
     return "" if t.ndim == 1 and len(t) and (np.diff(t) >= 0).all() else "t"
 

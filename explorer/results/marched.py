@@ -7,9 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from explorer.parameters import whole
 from explorer.results import located
+from explorer.results.event import within
 from explorer.results.missing import missing
 from explorer.results.run import Run
+from explorer.types import Reals
 
 __all__ = ["Marched"]
 
@@ -17,16 +20,24 @@ __all__ = ["Marched"]
 class Marched(Run):
     """What a run has that marched to its events; a property says so of any other run."""
 
-    def state(self, t: float, side: str = "right") -> np.ndarray:
-        """Return the state x (n_x,) at a time in s; at an event its limit on `side`.
+    def state(self, t: float | Reals, side: str = "right") -> np.ndarray:
+        """Return the state x (n_x,) at a time in s, or (k, n_x) at k times.
 
-        `side` is "left", before the event, or "right", after it. A run that stepped over its events
-        has it as `at`, interpolated between rows.
+        At an event it is the limit on `side`: "left", before the event, or "right", after it. A run
+        that stepped over its events has it as `at`, interpolated between rows.
+
+        Raises
+        ------
+        BadValue
+            If a time lies outside or is no number, or the side is neither.
         """
-        if "march" in vars(self):
-            return located.state(self, t, side)
-        found = self.at(t, side)
-        return np.concatenate([found.q, found.v])
+        if "march" not in vars(self):
+            found = self.at(t, side)
+            return np.concatenate([found.q, found.v], axis=-1)
+        end = max(float(self.march.t_last), *self.t[-1:].tolist())  # rows may end before it
+        times = within(t, side, 0.0, end)
+        states = [located.state(self, one, side) for one in times.ravel().tolist()]
+        return np.array(states).reshape(*times.shape, self.x.shape[1])
 
     @property
     def nearest(self) -> float:
@@ -40,7 +51,13 @@ class Marched(Run):
         """Return the same run with at least `points` rows, for drawing.
 
         A run that stepped over its events has the rows of its steps, and is returned as it is.
+
+        Raises
+        ------
+        BadValue
+            If `points` is no whole number.
         """
+        points = whole(points, "points")
         if "march" not in vars(self) or len(self.t) >= points:
             return self
         finer: Self = self.march.rows(self, points)

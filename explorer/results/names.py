@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from explorer.arguments import a
 from explorer.results.parts import PARTS
 from explorer.results.run import Run
 from explorer.results.steps import OF_SCHEMES
 
-__all__ = ["ROWS", "absent", "beside", "listed"]
+__all__ = ["ROWS", "absent", "beside", "checked", "listed"]
 
 ROWS = (
     "t", "q", "v", "p", "gap", "gap_dot", "active", "iterations", "residuals", "x", "rates", "lam",
@@ -25,6 +26,19 @@ _INNER = {
     *("ABSENT", "beside", "by_laws", "cautioned", "concluded"),
     *("forget_rows", "kept", "recorded_row", "take"),
 }
+
+
+def checked(name: str) -> str:
+    """Return the name of a part or of a quantity.
+
+    Raises
+    ------
+    BadArgument
+        It is no text.
+    """
+    if type(name) is not str:  # asked for often
+        a(name, str, "the name of a part or of a quantity", "run.has('contacts')")
+    return name
 
 
 def absent(run: Run) -> tuple[str, ...]:

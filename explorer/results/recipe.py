@@ -18,7 +18,7 @@ MARCHED = ("x", "rates", "lam", "z", "S", "mode", "slip")
 
 
 def spec(run: Run) -> Plain:
-    """Return the recipe as plain data: system, scheme, parameters, start, versions."""
+    """Return the recipe as plain data: system, scheme, parameters, start, warnings, versions."""
     asked = run.asked or {}
     return {
         "format": 1,
@@ -32,6 +32,7 @@ def spec(run: Run) -> Plain:
         **({} if run.system.drive is None else {"u": run.system.drive.to_plain()}),
         **({} if run.recorded is None else {"recorded": run.recorded.to_plain()}),
         "status": vars(run.status),
+        "warned": list(run.warned),
         "route": list(run.route),
         "references": list(run.system.sources),
         "versions": {

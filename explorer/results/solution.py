@@ -189,7 +189,7 @@ class Solution(Marched, Energies):
 
     def has(self, name: str) -> bool:
         """Whether the run has a part, such as "contacts", or a quantity of this name."""
-        if name in PARTS:
+        if names.checked(name) in PARTS:
             return not PARTS[name].absence(self)
         if name in self.__dict__:
             return True

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from explorer.errors import NoSuchName
+from explorer.results.event import LOCATE
 from explorer.results.part import Part
 
 __all__ = ["OF_SCHEMES", "Steps"]
 
-_LOCATE = "EventDriven and FESD locate their events and have it"
 _ELEMENTS = "EventDriven and FESD have it, of systems with step functions or regions"
 _FROZEN = "FESD has it of a mechanical system, through time freezing"
 _NEWMARK = "the schemes of the Newmark family have it"
 _ALPHA = "NonsmoothGeneralizedAlpha has it, of a system with constraints"
 
 OF_SCHEMES = {  # what some schemes have and others have not: which do
-    **dict.fromkeys(("march", "located", "nearest", "z", "S", "Lam", "Lam_phi", "A"), _LOCATE),
+    **dict.fromkeys(("march", "located", "nearest", "z", "S", "Lam", "Lam_phi", "A"), LOCATE),
     **dict.fromkeys(("boundaries", "interval", "patterns"), _ELEMENTS),
     "names": "sol.mode_names has the names of modes, sol.multipliers.names those of multipliers",
     "fesd_residual": "FESD and ThetaRK have it",

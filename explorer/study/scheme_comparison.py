@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -261,14 +261,21 @@ def _closed(system: System, asked: Settings) -> Truth | None:
     if exact is None or {"q0", "v0", "x0", "mode0", "u"} & {*asked}:
         return None
     rho = dict(zip(system.parameters, system.rho(asked["rho"]), strict=True))
-
-    def closed(t: np.ndarray) -> np.ndarray:
-        form = exact(t, rho)
-        values: np.ndarray = form["x"] if "x" in form else form["q"]
-        return values
-
+    closed = _Closed(exact, rho)
     known = closed(np.linspace(0.0, float(asked["t_end"]), 5))
     return closed if np.isfinite(known).all() else None
+
+
+@dataclass(frozen=True)
+class _Closed:
+    """The closed form with its parameters: as a class, because a study that holds it is pickled."""
+
+    exact: Callable[..., dict[str, np.ndarray]]
+    rho: dict[str, float]
+
+    def __call__(self, t: np.ndarray) -> np.ndarray:
+        form = self.exact(t, self.rho)
+        return form["x"] if "x" in form else form["q"]
 
 
 def _error(run: Solution, truth: Truth) -> float:

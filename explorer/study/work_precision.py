@@ -234,16 +234,36 @@ def _truth(
 
 def sampled(run: Solution) -> Truth:
     """Return q or x of a run at any times, by steps of its own or else between its rows."""
-    n = run.q.shape[1]
     if run.has("march"):
-        return lambda t: np.asarray(run.march.sample(t)[0][:, :n])
+        return _BySteps(run)
     if run.has_velocities:
         from scipy.interpolate import CubicHermiteSpline
 
         rows = np.append(True, np.diff(run.t) > 0)
         cubics: Truth = CubicHermiteSpline(run.t[rows], run.q[rows], run.v[rows])
         return cubics
-    return lambda t: np.stack([np.interp(t, run.t, x) for x in run.q.T], axis=1)
+    return _ByLines(run.t, run.q)
+
+
+@dataclass(frozen=True)
+class _BySteps:
+    """q or x of a run by steps of its own: as a class, because a study that holds it is pickled."""
+
+    run: Solution
+
+    def __call__(self, t: np.ndarray) -> np.ndarray:
+        return np.asarray(self.run.march.sample(t)[0][:, : self.run.q.shape[1]])
+
+
+@dataclass(frozen=True)
+class _ByLines:
+    """x (n_t, n) on straight lines between the rows at times t (n_t,)."""
+
+    t: np.ndarray
+    x: np.ndarray
+
+    def __call__(self, t: np.ndarray) -> np.ndarray:
+        return np.stack([np.interp(t, self.t, x) for x in self.x.T], axis=1)
 
 
 def _varied(scheme: Scheme, steps: Sequence[float]) -> list[Scheme]:

@@ -255,7 +255,7 @@ def _signals(
         return {name: _signal(x, name) for name, x in u.items()}
     single = isinstance(u, Input) or np.ndim(u) == 0  # type: ignore[arg-type]
     row = not single and len(names) == 1 and np.ndim(u) == 1  # type: ignore[arg-type]
-    if single or (row and not isinstance(u[0], Input)):  # type: ignore[index]
+    if single or (row and not (len(u) and isinstance(u[0], Input))):  # type: ignore[arg-type, index]
         u = [u]
     rows = list(u)  # type: ignore[call-overload]
     if len(rows) != len(names):
@@ -271,7 +271,10 @@ def _signals(
         else:
             values = row_of(row, f"u of {name!r}")
             if not len(values):
-                raise BadValue(f"u of {name!r} is empty.")
+                raise BadValue(
+                    f"u of {name!r} is empty. Give a number for each of the equal intervals of the "
+                    "run, such as [1.0], or leave u out."
+                )
             found[name] = Input.constant(np.linspace(0, t_end, len(values) + 1), values)
     return found
 

@@ -10,6 +10,8 @@ import numpy as np
 
 from explorer.arguments import a as needs
 from explorer.arguments import checked
+from explorer.errors import BadArgument
+from explorer.parameters import whole
 from explorer.quantities import column, number, unit
 from explorer.results.event import Event, LocatedEvent, Switch
 from explorer.results.solution import Solution
@@ -192,20 +194,26 @@ def event_table(
     dict
         Times are in `system.time_unit`; "time" says how they are shown: by what they are
         multiplied for the unit in the head, and with how many decimals.
+
+    Raises
+    ------
+    BadValue
+        `most` or `page` is no such whole number, `by` is no such pair.
     """
     needs(solution, Solution, "a run", "views.event_table(ex.simulate(system))")
+    most, page, (first, falling) = whole(most, "most"), whole(page, "page", 0), _ordered(by)
     every = list(solution.events)
     system = solution.system
     time = shown_time(float(solution.t[-1]), system.time_unit)
     heads, keys, write = (_moded if solution.mode_names else _struck)(solution)
     columns = [f"t ({time['unit']})", "event", *heads]
-    place, falling = by if 0 < by[0] < len(columns) else (0, by[1])
+    place = first if 0 < first < len(columns) else 0
     if place:
         every = sorted(every, key=keys[place - 1], reverse=falling)
     elif falling:
         every = every[::-1]
     pages = max(-(-len(every) // most), 1)
-    page = min(max(page, 0), pages - 1)
+    page = min(page, pages - 1)
     table: list[list[str | float]] = [
         [float(f"{e.t:.5g}"), keys[0](e), *write(e)] for e in every[page * most : (page + 1) * most]
     ]
@@ -219,6 +227,23 @@ def event_table(
         "time": {"factor": time["factor"], "digits": time["digits"]},
         "by": [place, falling],
     }
+
+
+def _ordered(by: object) -> tuple[int, bool]:
+    """Return the column that orders a table, and whether its values fall.
+
+    Raises
+    ------
+    BadArgument
+    """
+    if isinstance(by, tuple | list) and len(by) == 2:
+        place, falling = by
+        if isinstance(place, int | np.integer) and isinstance(falling, bool | np.bool_):
+            return int(place), bool(falling)
+    raise BadArgument(
+        f"by = {by!r} must say the number of a column, and whether its values fall, such as "
+        "by=(1, True)."
+    )
 
 
 def blows(events: Iterable[Event], most: int) -> tuple[np.ndarray, np.ndarray]:

@@ -8,8 +8,9 @@ from typing import NotRequired, TypedDict
 
 import numpy as np
 
+from explorer.parameters import number
 from explorer.quantities import unit
-from explorer.results.solution import Solution
+from explorer.results.solution import Solution, within
 from explorer.systems.sketch import Shape
 from explorer.systems.units import length_unit
 from explorer.views.drawing.compose import compose
@@ -249,7 +250,15 @@ def _head(start: np.ndarray, end: np.ndarray) -> np.ndarray:
 
 @view
 def mechanism(solution: Solution, t: float = 0.0) -> Picture:
-    """Draw the mechanism at time `t` in s (an empty picture if the system has no sketch)."""
+    """Draw the mechanism at time `t` in s (an empty picture if the system has no sketch).
+
+    Raises
+    ------
+    BadValue
+        `t` is no time of the run.
+    """
+    t = number(t, "t", solution.system.time_unit)
+    within(t, "right", float(solution.t[0]), float(solution.t[-1]))
     film = frames(solution)
     traces: list[Trace] = []
     if film is not None:

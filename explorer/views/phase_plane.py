@@ -172,8 +172,8 @@ def phase_plane(
         No such state; a time outside the run.
     """
     system = solution.system
-    if at is not None and not 0 <= at <= solution.t[-1]:
-        u = system.time_unit
+    u = system.time_unit
+    if at is not None and not 0 <= number(at, "at", u) <= solution.t[-1]:
         raise BadValue(f"at = {at!r} {u} lies outside the run, [0, {solution.t[-1]:g}] {u}.")
     pair = _pair(system, x, y)
     run = fine(solution)

@@ -28,6 +28,7 @@ from explorer.runs.event_driven.rows import events_of, rows_of
 from explorer.runs.event_driven.run import BAND, Run
 from explorer.runs.event_driven.settings import Settings
 from explorer.runs.event_driven.workspace import Arguments
+from explorer.runs.row_times import row_times
 from explorer.systems import LagrangianSystem
 from explorer.types import Reals
 
@@ -235,12 +236,8 @@ class March(Run):
             return self._lazy(np.append(self.steps.t, self.t_last))
         if t_eval is None:  # as the motion wants them: no fewer than steps
             return self._lazy(max(self.settings.points, len(self.steps.t)))
-        times = np.array(t_eval, float)
-        if times.ndim != 1 or (np.diff(times) < 0).any() or not np.isfinite(times).all():
-            raise BadValue("t_eval needs increasing times.")
-        if len(times) and not (times[0] >= 0 and times[-1] <= self.t_end):
-            raise BadValue(f"t_eval lies outside [0, {self.t_end:g}] {self.flow.system.time_unit}.")
-        return self._lazy(times[times <= self.t_last])
+        unit = self.flow.system.time_unit
+        return self._lazy(row_times(t_eval, self.t_end, self.t_last, unit))
 
     def rows(self, solution: Solution, points: int | np.ndarray) -> Solution:
         """Return `solution` with so many even rows, or with rows at these times."""

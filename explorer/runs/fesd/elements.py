@@ -10,7 +10,7 @@ import sympy as sp
 from explorer.codes import ACCUMULATION, MORE_SWITCHES, NEWTON_CAP, NO_ACTIVE_SET
 from explorer.compiled import short
 from explorer.compiled.observe import observe
-from explorer.errors import BadModel, BadValue
+from explorer.errors import BadModel
 from explorer.quantities import number, quantity
 from explorer.results.continuations import Continuations
 from explorer.results.event import Jump, LocatedEvent
@@ -19,6 +19,7 @@ from explorer.runs.fesd.continuations import continuations
 from explorer.runs.fesd.residuals import residual
 from explorer.runs.fesd.run import Run
 from explorer.runs.fesd.tangents import Tangents
+from explorer.runs.row_times import row_times
 from explorer.status import Status
 from explorer.types import Reals
 
@@ -240,14 +241,8 @@ class Elements(Run):
         """Return rows at `t_eval` (or at the ends of elements) and on both sides of switches."""
         if t_eval is None:
             return self._lazy(np.append(self.times[:, 0], self._end), exact=False)
-        times = np.array(t_eval, float)
-        if times.ndim != 1 or (np.diff(times) < 0).any() or not np.isfinite(times).all():
-            raise BadValue("t_eval needs increasing times.")
-        if len(times) and not (times[0] >= 0 and times[-1] <= self.t_end):
-            raise BadValue(
-                f"t_eval lies outside [0, {self.t_end:g}] {self.compiled.system.time_unit}."
-            )
-        return self._lazy(times[times <= self._end], exact=True)
+        unit = self.compiled.system.time_unit
+        return self._lazy(row_times(t_eval, self.t_end, self._end, unit), exact=True)
 
     def rows(self, solution: Solution, points: int | np.ndarray) -> Solution:
         """Return `solution` with rows at these times, or so many even ones and the knots."""

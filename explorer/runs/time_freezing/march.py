@@ -12,8 +12,8 @@ import numpy as np
 from explorer.compiled.frozen import OBSERVED
 from explorer.compiled.held import before_breaks
 from explorer.compiled.observe import observe
-from explorer.errors import BadValue
 from explorer.results.solution import Solution
+from explorer.runs.row_times import row_times
 from explorer.runs.time_freezing.legs import STILL, Legs
 from explorer.status import Status
 from explorer.types import Reals
@@ -160,12 +160,7 @@ class Freezing(Legs):
         """Return rows at `t_eval` (or at the ends of elements) and on both sides of events."""
         if t_eval is None:
             return self._lazy(None, exact=False)
-        times = np.array(t_eval, float)
-        if times.ndim != 1 or (np.diff(times) < 0).any() or not np.isfinite(times).all():
-            raise BadValue("t_eval needs increasing times.")
-        if len(times) and not (times[0] >= 0 and times[-1] <= self.t_end):
-            raise BadValue(f"t_eval lies outside [0, {self.t_end:g}] s.")
-        return self._lazy(times[times <= self.t_last], exact=True)
+        return self._lazy(row_times(t_eval, self.t_end, self.t_last), exact=True)
 
     @property
     def n_x(self) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
+from explorer.errors import BadArgument
 from explorer.results.solution import Solution
 from explorer.views.drawing.decimate import Rows, rows, seen
 from explorer.views.drawing.picture import GREY
@@ -22,6 +23,7 @@ __all__ = ["DASHES", "LETTERS", "TONES", "Ghost", "Ghosts", "Pinned", "ending", 
 TONES = (GREY, "#8C663F", "#7056BF", "#8F8FBF")
 DASHES = ("dot", "dash", "dashdot", "longdash")
 LETTERS = "ABCD"
+_WANTED = "must be a run of simulate to compare with, or a list of such runs."
 Pinned: TypeAlias = Solution | Sequence[Solution | None] | None
 
 
@@ -67,12 +69,17 @@ def haunting(pinned: Pinned, fits: Callable[[Solution], bool], look: Look) -> li
         Whether a run has the curves that are drawn.
     look : Look
         How the picture is seen.
+
+    Raises
+    ------
+    BadArgument
+        If one of them is no run.
     """
     if pinned is None:
         return []
     single = isinstance(pinned, Solution)
     found = []
-    for place, run in enumerate([pinned] if isinstance(pinned, Solution) else pinned):
+    for place, run in enumerate(_runs(pinned)):
         if run is None or not fits(run):
             continue
         shown = run if run.system.discrete else seen(run, look)
@@ -80,6 +87,17 @@ def haunting(pinned: Pinned, fits: Callable[[Solution], bool], look: Look) -> li
         name = "pinned" if single else f"pinned {LETTERS[k]}"
         found.append(Ghost(shown, name, TONES[k], DASHES[k]))
     return found
+
+
+def _runs(pinned: Pinned) -> Sequence[Solution | None]:
+    """Return the pinned runs as a sequence, of which None leaves a place free."""
+    runs = [pinned] if isinstance(pinned, Solution) else pinned
+    if not isinstance(runs, Sequence) or isinstance(runs, str):
+        raise BadArgument(f"pinned = {pinned!r} {_WANTED}")
+    for run in runs:
+        if not (run is None or isinstance(run, Solution)):
+            raise BadArgument(f"pinned has {run!r}, but it {_WANTED}")
+    return runs
 
 
 def ending(solution: Solution, ghosts: Ghosts) -> float:
