@@ -10,7 +10,7 @@ import functools
 import math
 import numbers
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -24,6 +24,7 @@ __all__ = [
     "Knob",
     "Param",
     "check_knobs",
+    "example",
     "flag",
     "knob",
     "knobs_of",
@@ -265,6 +266,21 @@ def number(value: object, what: str, unit: str = "", *, positive: bool = False) 
     if positive and result <= 0:
         raise BadValue(f"{what} = {result:g} must be greater than zero.")
     return result
+
+
+def example(values: Mapping[str, float], meant: object) -> str:
+    """Return how parameters are given in a dict, for advice to one who gave `meant` instead.
+
+    A model may have a parameter `rho`, which is then what a single number was meant for.
+
+    >>> example({"m": 1.0, "g": 9.81}, None)
+    "rho={'m': 1.0}"
+    >>> example({"E": 900.0, "rho": 1.0}, 1.1)
+    "rho={'rho': 1.1}"
+    """
+    name = "rho" if "rho" in values else next(iter(values), "m")
+    own = name == "rho" and isinstance(meant, numbers.Real)
+    return f"rho={{{name!r}: {float(meant) if own else values.get(name, 1.0)}}}"  # type: ignore[arg-type]
 
 
 def flag(value: object, what: str) -> bool:

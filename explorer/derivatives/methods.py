@@ -14,7 +14,7 @@ from explorer.derivatives.question import ask
 from explorer.errors import BadValue, suggest
 from explorer.schemes import Scheme
 from explorer.schemes.moreau_jean import MoreauJean
-from explorer.systems import System
+from explorer.systems import System, values_given
 from explorer.systems.drive import Inputs
 from explorer.systems.modes import Mode
 from explorer.types import Names, Numbers, Reals
@@ -115,7 +115,7 @@ def sensitivity(
         raise BadValue(f"There is no method {method!r}.{suggest(method, METHODS)}")
     if directional not in ("refuse", "both"):
         raise BadValue(f"directional must be 'refuse' or 'both', not {directional!r}.")
-    values = {**(rho or {}), **parameters}
+    values = values_given(system, rho, parameters)
     start = {"q0": q0, "v0": v0, "x0": x0, "mode0": mode0}
     stepping = scheme if method == "discrete" and isinstance(scheme, MoreauJean) else None
     scheme = scheme if stepping is None else None

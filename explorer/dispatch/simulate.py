@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from explorer.arguments import a, mapping
+from explorer.arguments import a
 from explorer.codes import CHATTERING, NEWTON_CAP, STEP_CAP, STIFF
 from explorer.compiled import Compiled, paradox
 from explorer.dispatch import mistakes
@@ -33,6 +33,7 @@ from explorer.systems import (
     MechanicalSystem,
     StateSpaceSystem,
     System,
+    values_given,
 )
 from explorer.systems.drive import Inputs
 from explorer.systems.driving import driven
@@ -140,7 +141,7 @@ def simulate(
         _warn(said, SchemeWarning, f"{chosen!r}: {chosen.caution}.")
     start = {"q0": q0, "v0": v0, "x0": x0, "mode0": mode0}
     parameters |= named_like_a_start(system, start)
-    given_rho = mapping(rho, f"The parameters rho of '{system.name}'", "{'m': 1.0}")
+    given_rho = values_given(system, rho, {})
     span = system.t_end if t_end is None else number(t_end, "t_end", system.time_unit)
     system, parameters = with_inputs(system, u, span, given_rho, parameters)
     values = numbers_of(system, chosen, {**given_rho, **parameters})

@@ -26,7 +26,7 @@ from explorer.progress import Progress
 from explorer.quantities import quantity
 from explorer.results.solution import Solution
 from explorer.schemes import Scheme
-from explorer.systems import System
+from explorer.systems import System, values_given
 from explorer.systems.drive import Inputs
 from explorer.types import Names, Numbers
 
@@ -289,7 +289,7 @@ def minimize(
     >>> round(best.parameters["e"], 5), best.success  # t_1 (1 + 2 e) = 1
     (0.60736, True)
     """
-    given = {**(rho or {}), **parameters}
+    given = values_given(system, rho, parameters)
     question = ask(system, scheme, wrt, cost, t_end, until, None, given, u=u)
     search, max_iter = Search.of(question, bounds, options.start), options.max_iter
     tol = float(options.tol)

@@ -27,7 +27,7 @@ from explorer.study.asked import Chosen
 from explorer.study.forcing import clock_of, depends_on_time
 from explorer.study.return_map import Guess, Return, ReturnMap
 from explorer.study.switched_cycle import events_of, switched_cycle, trust_in
-from explorer.systems import StepSystem, System
+from explorer.systems import StepSystem, System, values_given
 from explorer.systems.expressions import expression
 from explorer.systems.kinks import slope
 from explorer.types import Numbers, Value
@@ -178,7 +178,7 @@ def limit_cycle(
         period=period,
         count=count,
         t_max=t_max,
-        rho={**(rho or {}), **parameters},
+        rho=values_given(system, rho, parameters),
     )
     if isinstance(system, StepSystem) and P.period is None:
         return _switched(P, guess, keep, tol, max_iter)

@@ -7,7 +7,7 @@ from explorer.study import study
 from explorer.study.asked import Chosen
 from explorer.study.flow_spectrum import FlowExponents, flow_spectrum
 from explorer.study.map_spectrum import MapExponents, map_spectrum
-from explorer.systems import MapSystem, System, check_system
+from explorer.systems import MapSystem, System, check_system, values_given
 from explorer.types import Numbers, Reals, Value
 
 __all__ = ["lyapunov"]
@@ -75,7 +75,7 @@ def lyapunov(
     True
     """
     check_system(system)
-    given = {**(rho or {}), **parameters}
+    given = values_given(system, rho, parameters)
     if isinstance(system, MapSystem):
         if period is not None or intervals is not None:
             raise BadValue(

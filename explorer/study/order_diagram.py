@@ -30,7 +30,7 @@ from explorer.study import study
 from explorer.study.asked import TOLERANCES, Chosen, Run, Schemes, with_knobs
 from explorer.study.power_law import power_law
 from explorer.study.work_precision import WorkCurve, WorkPrecision
-from explorer.systems import HybridSystem, StateSpaceSystem, System, check_system
+from explorer.systems import HybridSystem, StateSpaceSystem, System, check_system, values_given
 from explorer.types import Numbers
 
 __all__ = ["STAGED", "STEPS", "order_diagram", "staged", "truth"]
@@ -109,7 +109,7 @@ def order_diagram(
     span = system.t_end if t_end is None else number(t_end, "t_end", unit, positive=True)
     given = (span / STEPS).tolist() if h is None else np.atleast_1d(h).tolist()
     steps = sorted((number(x, "h", unit, positive=True) for x in given), reverse=True)
-    values = {**(rho or {}), **parameters}
+    values = values_given(system, rho, parameters)
     asked: Run = {"t_end": span, "rho": values, "throw": False}
     right, known_from = truth(system, reference, asked, steps[-1])
     if schemes is None:

@@ -21,7 +21,7 @@ from explorer.schemes.fesd import FESD
 from explorer.study import study
 from explorer.study.asked import Chosen, Schemes, with_knobs
 from explorer.study.work_precision import Truth, sampled
-from explorer.systems import System, check_system
+from explorer.systems import System, check_system, values_given
 from explorer.systems.drive import Inputs
 from explorer.systems.modes import Mode
 from explorer.types import Numbers, Reals, Settings
@@ -160,7 +160,7 @@ def compare_schemes(
     if t_end is not None:
         span = number(t_end, "t_end", system.time_unit, positive=True)
     start = {"q0": q0, "v0": v0, "x0": x0, "mode0": mode0, "u": u}
-    values = {**(rho or {}), **parameters}
+    values = values_given(system, rho, parameters)
     asked: Settings = {"t_end": span, "throw": False, "rho": values}
     asked = {**asked, **{name: value for name, value in start.items() if value is not None}}
     named = _named(system, schemes, h)

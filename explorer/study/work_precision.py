@@ -26,7 +26,7 @@ from explorer.schemes.newmark import Newmark
 from explorer.study import study
 from explorer.study.asked import TOLERANCES, Chosen, Run, Schemes, with_knobs
 from explorer.study.power_law import PowerLaw, power_law
-from explorer.systems import LagrangianSystem, System, check_system
+from explorer.systems import LagrangianSystem, System, check_system, values_given
 from explorer.types import Numbers
 
 __all__ = ["Truth", "WorkCurve", "WorkPrecision", "sampled", "work_precision"]
@@ -172,7 +172,7 @@ def work_precision(
             f"An order needs at least two step sizes, and h = {h!r} has {len(steps)}. Give "
             f"several, such as h=[{system.h:g}, {system.h / 2:g}]."
         )
-    asked: Run = {"t_end": span, "rho": {**(rho or {}), **parameters}, "throw": False}
+    asked: Run = {"t_end": span, "rho": values_given(system, rho, parameters), "throw": False}
     truth, known_from = _truth(system, reference, asked)
     if schemes is None:
         schemes = schemes_for(system)
