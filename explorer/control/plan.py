@@ -24,7 +24,7 @@ from explorer.control.solved import Part, Solved
 from explorer.errors import BadValue, suggest
 from explorer.parameters import number, whole
 from explorer.quantities import quantity
-from explorer.systems import HybridSystem, values_given
+from explorer.systems import HybridSystem, check_start, values_given
 from explorer.transcription.halt import watched
 from explorer.transcription.layout import ends
 from explorer.transcription.outcome import SOLVED, Outcome
@@ -141,6 +141,7 @@ class Plan(Solved):
                 judged=judged,
                 seconds=seconds,
             )
+        check_start(self.task.system, x0, asked)
         k = self.first
         if begin is not None:
             k = checked_begin(begin, self.task.intervals, k)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from explorer.dispatch.simulate import named_like_a_start
 from explorer.errors import BadValue
 from explorer.study import study
 from explorer.study.asked import Chosen
@@ -42,7 +43,8 @@ def lyapunov(
     transient : int, optional
         Intervals or iterates that are left out before, by default 100 or 1000.
     x0 : (n_x,) float, optional
-        By default the start of the system.
+        By default the start of the system. As for `simulate`, a single number sets the parameter
+        of this name, if there is one.
     rho, **parameters
         Parameters by name.
 
@@ -75,7 +77,9 @@ def lyapunov(
     True
     """
     check_system(system)
-    given = values_given(system, rho, parameters)
+    begun = {"x0": x0}
+    given = values_given(system, rho, parameters) | named_like_a_start(system, begun)
+    x0 = begun["x0"]
     if isinstance(system, MapSystem):
         if period is not None or intervals is not None:
             raise BadValue(

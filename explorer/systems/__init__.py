@@ -10,7 +10,7 @@ from explorer.systems.contacts import Contact
 from explorer.systems.discs import DiscSystem
 from explorer.systems.filippov import FilippovSystem
 from explorer.systems.first_order import FirstOrderSystem
-from explorer.systems.given import check_system, values_given
+from explorer.systems.given import check_meant, check_start, check_step, check_system, values_given
 from explorer.systems.hybrid import HybridSystem
 from explorer.systems.lagrangian import LagrangianSystem
 from explorer.systems.linear import LinearMechanicalSystem
@@ -39,6 +39,9 @@ __all__ = [
     "StateSpaceSystem",
     "StepSystem",
     "System",
+    "check_meant",
+    "check_start",
+    "check_step",
     "check_system",
     "from_spec",
     "values_given",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from explorer.parameters import example
 from explorer.systems.base import System
 from explorer.types import Plain
 
-__all__ = ["check_system", "values_given"]
+__all__ = ["check_meant", "check_start", "check_step", "check_system", "values_given"]
 
 
 def values_given(system: System, rho: object, parameters: Mapping[str, float]) -> Plain:
@@ -30,6 +31,59 @@ def values_given(system: System, rho: object, parameters: Mapping[str, float]) -
         what += f" of '{system.name}'"
         advice = example({name: p.value for name, p in system.parameters.items()}, rho)
     return {**mapping(rho, what, advice), **parameters}
+
+
+def check_meant(
+    system: System, name: str, value: object, known: Mapping[str, object], what: str, instead: str
+) -> None:
+    """Refuse a number that may mean an argument as well as the parameter of the same name.
+
+    Parameters
+    ----------
+    system : System
+    name, value : str, object
+        The argument, and what is given for it.
+    known : mapping
+        Values of parameters that are given: one of `name` leaves no doubt.
+    what, instead : str
+        What the argument is, and how to say that it is meant.
+
+    Raises
+    ------
+    BadValue
+    """
+    if name not in system.parameters or name in known or not isinstance(value, numbers.Real):
+        return
+    raise BadValue(
+        f"{name} = {value} may be {what} or the parameter {name!r} of '{system.name}'. For the "
+        f"parameter write rho={{{name!r}: {value}}}; {instead}."
+    )
+
+
+def check_start(system: System, x0: object, known: Mapping[str, object]) -> None:
+    """Refuse a start that may mean the parameter x0 of the system; see `check_meant`.
+
+    Raises
+    ------
+    BadValue
+    """
+    check_meant(system, "x0", x0, known, "the start", f"for the start write x0=[{x0}]")
+
+
+def check_step(system: System, h: object, known: Mapping[str, object]) -> None:
+    """Refuse a step size that may mean the parameter h of the system; see `check_meant`.
+
+    A number below the range of the parameter is taken as the step size.
+
+    Raises
+    ------
+    BadValue
+    """
+    own = system.parameters.get("h")
+    if own is None or (isinstance(h, numbers.Real) and h < own.low):
+        return
+    beside = f"for the step size write rho={{'h': {own.value}}} beside it, or another value there"
+    check_meant(system, "h", h, known, "the step size", beside)
 
 
 def check_system(system: object) -> None:
