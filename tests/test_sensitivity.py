@@ -376,6 +376,14 @@ def test_the_error_falls_with_the_tolerance():
     assert (np.diff(np.log10(errors)) < -0.8).all()
 
 
+def test_the_cost_ends_at_an_event_and_the_run_goes_on():
+    ball = models["bouncing_ball"]()
+    for until in ("floor", ("floor", 1), ["floor", 1.0]):
+        found = ex.sensitivity(ball, TIGHT, "g", {"w": "t"}, until=until, t_end=0.8)
+        assert found.cost == found.events[0].t < 0.8 == found.t[-1]
+    assert "The run goes on to `t_end`" in ex.sensitivity.__doc__
+
+
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
@@ -387,6 +395,19 @@ def test_the_error_falls_with_the_tolerance():
         ({"cost": {"w": "a_y"}}, "'a_y'"),
         ({"method": "diret"}, "Did you mean 'direct'"),
         ({"until": "flor"}, "no event 'flor'"),
+        (
+            {"until": ("floor", 0)},
+            "until=('floor', ...): the number of the event = 0 must be a whole",
+        ),
+        (
+            {"until": ("floor", -1)},
+            "the number of the event = -1 must be a whole number of at least 1",
+        ),
+        ({"until": ("floor", 1.5)}, "the number of the event = 1.5 must be a whole number"),
+        ({"until": ("floor", "a")}, "the number of the event = 'a' must be a whole number"),
+        ({"until": ("floor",)}, "by name and number: until='floor' or until=('floor', 2)"),
+        ({"until": ()}, "until = () must be an event"),
+        ({"until": 1}, "until = 1 must be an event"),
         ({"until": ("floor", 9)}, "only"),
         ({"t_eval": [0.5, 0.1]}, "increasing"),
     ],

@@ -71,8 +71,8 @@ def sensitivity(
     t_end : float, optional
         Final time in s; by default that of the system.
     until : str or (str, int), optional
-        The run ends at this event: the name of a contact or guard, and the number of the event,
-        from 1. The cost uses the left limit there.
+        The cost ends at this event: the name of a contact or guard, and the number of the event,
+        from 1. It uses the left limit there. The run goes on to `t_end`.
     t_eval : (k,) times of the rows, optional
     q0, v0, x0, mode0 : optional
         The start, as for `simulate`. A start that is given depends on no parameter.

@@ -253,7 +253,7 @@ def minimize(
         By default the range of each parameter; a start value is free.
     scheme : EventDriven, optional
     t_end, until :
-        Final time in s, or the event at which the run ends, by name and number.
+        Final time in s, and the event at which the cost ends before it, by name and number.
     start : dict by name or sequence, optional
         Where the search begins; by default the values of the system.
     starts, seed : int
