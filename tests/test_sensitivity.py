@@ -586,3 +586,18 @@ def test_a_cost_ends_with_the_run():
         assert found.run.t[-1] < 5
         np.testing.assert_allclose(found.cost_gradient, quotient, rtol=1e-6)
         assert found.trust.ok
+
+
+def test_a_difference_ends_with_the_run_that_falls_first():
+    asked = {"wrt": "attack", "cost": {"w": "x"}, "attack": 50}
+    direct = ex.sensitivity(models["slip"](), **asked)
+    fallen = direct.t == direct.t[-1]
+    assert direct.t[-1] < models["slip"]().t_end
+    assert fallen.sum() == 2  # both limits at the fall
+    found = ex.sensitivity(models["slip"](), method="finite_difference", **asked)
+    assert np.array_equal(np.isnan(found.S).all(axis=(1, 2)), fallen)
+    assert np.array_equal(np.isnan(found.Z[:, 0]), fallen)
+    before = ~np.isin(direct.t, [event.t for event in direct.events])
+    np.testing.assert_allclose(found.S[before], direct.S[before], atol=1e-4)
+    assert found.cost_gradient == pytest.approx(direct.cost_gradient, rel=1e-6)
+    assert found.residuals["direct"] < 1e-6

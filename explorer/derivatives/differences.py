@@ -53,7 +53,7 @@ def twins(question: Question, j: int, delta: float) -> tuple[Solution, Solution]
 
 
 def solve_difference(question: Question, delta: float = 1e-6) -> Sensitivity:
-    """Central difference of event-driven runs.
+    """Central difference of event-driven runs, NaN at times that one of the two does not reach.
 
     Raises
     ------
@@ -78,9 +78,11 @@ def solve_difference(question: Question, delta: float = 1e-6) -> Sensitivity:
                 f"{len(direct.solution.located)} events). No derivative exists across such a "
                 "change; a smaller delta may keep the sequence."
             )
-        x_low, z_low = _on(low, grid)
-        x_high, z_high = _on(high, grid)
-        S[:, :, j], Z[:, j] = (x_high - x_low) / size, (z_high - z_low) / size
+        # a fall ends the run, in one of the two before the last times of the grid
+        both = grid <= min(low.t[-1], high.t[-1])
+        x_low, z_low = _on(low, grid[both])
+        x_high, z_high = _on(high, grid[both])
+        S[both, :, j], Z[both, j] = (x_high - x_low) / size, (z_high - z_low) / size
         ends = []
         for run, sign in ((low, -0.5), (high, 0.5)):
             moved = question.moved(j, sign * size) if place >= 0 else question

@@ -96,7 +96,7 @@ def sensitivity(
     -------
     Sensitivity
         After an event that grazes so closely that the tolerances do not determine its derivative,
-        the entries are NaN, and `cautions` says so.
+        the entries are NaN, and `cautions` says so. A difference is NaN where one run is over.
 
     Raises
     ------
