@@ -303,6 +303,12 @@ def test_what_keeps_a_start_on_its_contact_has_one():
     np.testing.assert_allclose(sliding.cost_gradient, [1, -9.81 / 2], atol=1e-10)
 
 
+def test_steps_locate_no_event_at_which_a_cost_ends():
+    asked = {"wrt": "y0", "cost": {"w": "t"}, "method": "discrete", "until": "floor"}
+    with pytest.raises(ex.NotApplicable, match="does not locate the event 'floor', so by how much"):
+        ex.sensitivity(models["bouncing_ball"](), **asked)
+
+
 def test_the_finite_difference_refuses_another_event_sequence():
     system = models["bouncing_ball"]()
     hit = np.sqrt(2 / 9.81)

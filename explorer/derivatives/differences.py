@@ -126,13 +126,20 @@ def solve_discrete(
     Raises
     ------
     NotApplicable
-        For systems without time stepping, or where no perturbation keeps the active sets.
+        For systems without time stepping, a cost that ends at an event, or where no perturbation
+        keeps the active sets.
     """
     system = question.system
     if not MoreauJean.fits(system) or not isinstance(system, MechanicalSystem):
         raise NotApplicable(
             "'discrete' differentiates Moreau-Jean time stepping, which accepts "
             f"{MoreauJean.takes}."
+        )
+    if question.until is not None:
+        raise NotApplicable(
+            "'discrete' differentiates up to a fixed time: time stepping does not locate the event "
+            f"{question.until[0]!r}, so by how much it moves is not known. Leave until out, or use "
+            "method='direct'."
         )
     direct = solve(question)
     scheme = MoreauJean(h=system.h) if scheme is None else scheme
