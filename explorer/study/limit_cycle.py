@@ -389,6 +389,6 @@ def _lost(P: ReturnMap, x: np.ndarray, back: Return, history: History, why: str)
     return StepFailed(
         f"Newton's method finds no limit cycle of '{P.system.name}' ({where}): after "
         f"{len(history) - 1} steps the residual is {history[-1][0]:.3g} (the best so far: "
-        f"{min(row[0] for row in history):.3g}); {why}.",
+        f"{min(row[0] for row in history):.3g}); {why}.{P.recurrence(np.array(history[0][1:]))}",
         P.cycle(x, back.T),
     )
