@@ -200,3 +200,24 @@ def test_a_page_is_not_written_where_no_folder_is(tmp_path):
     assert said(lambda: panel.twin(over=["zz"])).count(" y,") == 1
     twin = panel.twin({"e": [0.5]})
     assert "cannot be written" in said(lambda: twin.save(tmp_path / "none" / "a.html"))
+
+
+@pytest.mark.parametrize(
+    ("t_eval", "words"),
+    [
+        ("a", "t_eval[0] must be a finite number, such as 0.5, 1e-3 or 1/3, not 'a'."),
+        ([0.1, "b"], "t_eval[1] must be a finite number"),
+        ({"a": 1}, "t_eval must be a sequence of numbers, such as [0.5, 1], not a dict."),
+        ([[0.1, 0.2]], "t_eval[0] must be a finite number"),
+        ([0.1, float("nan")], "t_eval[1] must be a finite number"),
+        ([0.2, 0.1], "t_eval needs increasing times."),
+    ],
+)
+def test_times_of_rows_are_numbers(t_eval, words):
+    for run in (ex.simulate, ex.sensitivity):
+        assert words in said(lambda run=run: run(BALL, "EventDriven", t_end=1, t_eval=t_eval))
+
+
+def test_a_single_time_is_one_row():
+    for run in (ex.simulate, ex.sensitivity):
+        assert 0.25 in run(BALL, "EventDriven", t_end=0.4, t_eval=0.25).t
