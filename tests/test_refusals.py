@@ -221,3 +221,9 @@ def test_times_of_rows_are_numbers(t_eval, words):
 def test_a_single_time_is_one_row():
     for run in (ex.simulate, ex.sensitivity):
         assert 0.25 in run(BALL, "EventDriven", t_end=0.4, t_eval=0.25).t
+
+
+@pytest.mark.parametrize("key", [1, None, (), ("e", 1)])
+def test_an_axis_has_a_name(key):
+    words = f"over: {key!r} is no name. An axis is called by a name, such as 'omega', or by a tuple"
+    assert words in said(lambda: st.sweep(BALL, over={key: [1, 2]}))
