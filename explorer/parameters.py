@@ -214,7 +214,8 @@ def check_knobs(scheme: object) -> None:
         if value is default:
             continue
         if meta.choices:
-            if not isinstance(value, meta.types) and value not in meta.choices:
+            named = isinstance(value, str) and value in meta.choices
+            if not named and not isinstance(value, meta.types):
                 allowed = ", ".join(
                     [*map(repr, meta.choices), *(f"{k.__name__}(...)" for k in meta.types)]
                 )

@@ -6,10 +6,12 @@ import copy
 import pickle
 import re
 
+import numpy as np
 import pytest
 
 import explorer as ex
 from explorer.errors import ExplorerError
+from explorer.parameters import knobs_of
 from explorer.views.drawing.view import views
 
 st = ex.study
@@ -227,3 +229,16 @@ def test_a_single_time_is_one_row():
 def test_an_axis_has_a_name(key):
     words = f"over: {key!r} is no name. An axis is called by a name, such as 'omega', or by a tuple"
     assert words in said(lambda: st.sweep(BALL, over={key: [1, 2]}))
+
+
+def test_a_choice_of_a_scheme_is_text():
+    for scheme in (
+        ex.MoreauJean,
+        ex.GeneralizedAlpha,
+        ex.NonsmoothGeneralizedAlpha,
+        ex.EventDriven,
+    ):
+        for name, (_, meta) in knobs_of(scheme).items():
+            for given in (np.zeros(2), [1], {}, np.array("a")) if meta.choices else ():
+                words = said(lambda s=scheme, n=name, g=given: s(**{n: g}))
+                assert f"{scheme.__name__}: {name} = {given!r} is not one of" in words
