@@ -84,6 +84,11 @@ class Param(metaclass=Checked):
     log: bool = False
 
     def __post_init__(self) -> None:
+        for name, such in (("unit", "'m/s2', or '' for a pure number"), ("text", "'restitution'")):
+            if not isinstance(given := getattr(self, name), str):
+                raise BadValue(
+                    f"The {name} of a parameter must be text, such as {such}, not {given!r}."
+                )
         value = number(self.value, "a parameter's value")
         spread = abs(value) if value else 1.0
         low = min(0.0, 2 * value) if self.low is None else number(self.low, "a parameter's low")

@@ -242,3 +242,42 @@ def test_a_choice_of_a_scheme_is_text():
             for given in (np.zeros(2), [1], {}, np.array("a")) if meta.choices else ():
                 words = said(lambda s=scheme, n=name, g=given: s(**{n: g}))
                 assert f"{scheme.__name__}: {name} = {given!r} is not one of" in words
+
+
+def mass(**given):
+    return ex.MechanicalSystem("one", **{"q": "x", "mass": [[1]], "force": [0], **given})
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: mass(mass=[]), "mass of 'one' must be 1 x 1, but it is given as an empty list."),
+        (
+            lambda: mass(contacts=[ex.Contact("x", e=0)], compliance=[]),
+            "compliance of 'one' must be 1 x 1, but it is given as an empty list.",
+        ),
+        (lambda: mass().start(assemble=1.5), "assemble = 1.5 must be True, False or names of"),
+        (lambda: mass().start(assemble=1), "assemble = 1 must be True, False or names of"),
+        (lambda: ex.Param(1, unit=None), "The unit of a parameter must be text, such as 'm/s2'"),
+        (
+            lambda: ex.Param(1, text=3),
+            "The text of a parameter must be text, such as 'restitution'",
+        ),
+        (lambda: mass(sketch=float("nan")), "sketch of 'one' must be a list, not nan."),
+        (lambda: mass(sketch=True), "sketch of 'one' must be a list, not True."),
+        (lambda: mass(sketch=lambda: 3).shapes, "sketch of 'one' returns must be a list, not 3."),
+        (
+            lambda: ex.MapSystem("m", x="x", f=["x"], sketch=2),
+            "sketch of 'm' must be a list, not 2.",
+        ),
+        (lambda: ex.StepSystem("s", x="x", f=["x"], sketch=2), "sketch of 's' must be a list"),
+    ],
+)
+def test_a_declaration_is_read_at_once(call, words):
+    assert words in said(call)
+
+
+def test_a_sketch_is_one_shape_or_several_or_a_function():
+    disc = ex.circle("x", 0, 0.1)
+    for given, many in (([], 0), (None, 0), (disc, 1), ([disc, disc], 2), (lambda: [disc], 1)):
+        assert len(mass(sketch=given).shapes) == many

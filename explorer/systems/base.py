@@ -300,6 +300,13 @@ class System(TakesInputs, metaclass=Made):
             self._drawn = self._checked(cast("tuple[Shape | Iterable[Shape], ...]", shapes))
         self.touch()
 
+    def _draw(self, given: object) -> None:
+        """Set the sketch that a constructor is given: shapes, or one function that returns them."""
+        if callable(given):
+            self.sketch(given)
+        elif shapes := [] if given is None else items(given, f"sketch of '{self.name}'", Shape):
+            self.sketch(*shapes)
+
     @property
     def shapes(self) -> tuple[Shape, ...]:
         """The shapes of its sketch."""
@@ -312,7 +319,8 @@ class System(TakesInputs, metaclass=Made):
         self._drawn = (lambda: system.shapes) if callable(system._drawn) else system._drawn
 
     def _sketched(self, draw: Callable[[], Iterable[Shape]]) -> tuple[Shape, ...]:
-        return self._checked(tuple(draw()))
+        what = f"What the function of the sketch of '{self.name}' returns"
+        return self._checked(items(draw(), what, Shape))
 
     def _checked(self, shapes: Iterable[Shape | Iterable[Shape]]) -> tuple[Shape, ...]:
         """Return shapes whose formulas are expressions of known symbols."""
