@@ -10,7 +10,7 @@ import functools
 import math
 import numbers
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -24,6 +24,7 @@ __all__ = [
     "Knob",
     "Param",
     "check_knobs",
+    "example",
     "flag",
     "knob",
     "knobs_of",
@@ -83,6 +84,11 @@ class Param(metaclass=Checked):
     log: bool = False
 
     def __post_init__(self) -> None:
+        for name, such in (("unit", "'m/s2', or '' for a pure number"), ("text", "'restitution'")):
+            if not isinstance(given := getattr(self, name), str):
+                raise BadValue(
+                    f"The {name} of a parameter must be text, such as {such}, not {given!r}."
+                )
         value = number(self.value, "a parameter's value")
         spread = abs(value) if value else 1.0
         low = min(0.0, 2 * value) if self.low is None else number(self.low, "a parameter's low")
@@ -213,7 +219,8 @@ def check_knobs(scheme: object) -> None:
         if value is default:
             continue
         if meta.choices:
-            if not isinstance(value, meta.types) and value not in meta.choices:
+            named = isinstance(value, str) and value in meta.choices
+            if not named and not isinstance(value, meta.types):
                 allowed = ", ".join(
                     [*map(repr, meta.choices), *(f"{k.__name__}(...)" for k in meta.types)]
                 )
@@ -265,6 +272,21 @@ def number(value: object, what: str, unit: str = "", *, positive: bool = False) 
     if positive and result <= 0:
         raise BadValue(f"{what} = {result:g} must be greater than zero.")
     return result
+
+
+def example(values: Mapping[str, float], meant: object) -> str:
+    """Return how parameters are given in a dict, for advice to one who gave `meant` instead.
+
+    A model may have a parameter `rho`, which is then what a single number was meant for.
+
+    >>> example({"m": 1.0, "g": 9.81}, None)
+    "rho={'m': 1.0}"
+    >>> example({"E": 900.0, "rho": 1.0}, 1.1)
+    "rho={'rho': 1.1}"
+    """
+    name = "rho" if "rho" in values else next(iter(values), "m")
+    own = name == "rho" and isinstance(meant, numbers.Real)
+    return f"rho={{{name!r}: {float(meant) if own else values.get(name, 1.0)}}}"  # type: ignore[arg-type]
 
 
 def flag(value: object, what: str) -> bool:

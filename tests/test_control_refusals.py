@@ -129,7 +129,7 @@ def test_guesses(make, guess, said):
     ({"max_iter": 0}, "max_iter = 0 must be a whole number of at least 1"),
     ({"max_neighbours": "many"}, "max_neighbours = 'many' must be"),
     ({"sigmas": 1e-3}, "sigmas must be a list"),
-    ({"rho": [1]}, "rho must be a dict"),
+    ({"rho": [1]}, "must be a dict, such as rho="),
     ({"u": 1}, "'u' is a control of this problem"),
 ])  # fmt: skip
 def test_options(more, said):

@@ -13,6 +13,7 @@ from plain import put, space
 from explorer.derivatives import differences, doubts, judge, methods, one_sided
 from explorer.derivatives.one_sided import OneSided, Side
 from explorer.errors import BadModel, BadValue, ExplorerError
+from explorer.models import models
 from explorer.schemes.moreau_jean import MoreauJean
 
 COVERS = (
@@ -22,6 +23,9 @@ COVERS = (
     "derivatives/methods.py",
     "derivatives/one_sided.py",
 )  # see mutant_rooms.py
+
+
+BALL = models["bouncing_ball"]()
 
 
 # ---------------------------------------------------------------- methods
@@ -40,7 +44,7 @@ def asked_of(monkeypatch, **given):
         **{f"solve_{name}": method(name) for name in ("difference", "discrete", "adjoint")})  # fmt: skip
     for name in ("direct", "complex_step"):
         monkeypatch.setitem(methods.METHODS, name, method(name))
-    told["found"] = study("system", **given)
+    told["found"] = study(BALL, **given)
     return told
 
 
@@ -59,7 +63,7 @@ def test_a_method_is_asked_and_its_derivative_judged(monkeypatch, given, method,
                     until="e", t_eval="t", cost="g", **given)  # fmt: skip
     start = {"q0": 1.0, "v0": None, "x0": None, "mode0": None}
     assert told["asked"] == (
-        "system", "scheme", "a", "g", 4.0, "e", "t", {"b": 2, "c": 3}, start, "u",
+        BALL, "scheme", "a", "g", 4.0, "e", "t", {"b": 2, "c": 3}, start, "u",
     )  # fmt: skip
     assert told["method"] == method
     assert told["judged"] == (method[0], both)

@@ -719,7 +719,7 @@ def test_steps_are_differentiated_as_long_as_their_active_sets_stay(
 
     cost = space(flow=space(n_x=2 * n), cost=space(g="g" if running else None),
                  terminal=lambda t, x, rho: (0.0, 0.0, np.arange(1.0, 2 * n + 1), np.array([100.0])))  # fmt: skip
-    question = space(system=system, cost=cost, wrt=("a",), places=(place,), rho=np.array([3.0]), t_end=1.0, value=lambda j: 3.0,
+    question = space(system=system, cost=cost, wrt=("a",), places=(place,), rho=np.array([3.0]), t_end=1.0, until=None, value=lambda j: 3.0,
                      start=lambda: (start, None), seeds=lambda: seeds)  # fmt: skip
     monkeypatch.setattr(differences, "solve", lambda question: direct)
     monkeypatch.setattr(differences, "compile_system", lambda system: None)

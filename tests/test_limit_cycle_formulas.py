@@ -45,6 +45,9 @@ class Map:
     def cycle(self, x, T):
         return "cycle", x.tolist(), T
 
+    def recurrence(self, x):
+        return ""
+
 
 NOTHING = bare(module._Kept, bundle=None, wanted=np.zeros(0), count=0)
 A = np.array([[0.5, 1.0], [0.25, 0.3]])

@@ -85,9 +85,9 @@ def test_a_point_is_told_by_its_coordinates():
     ("discrete", "given", "told"),
     [
         (True, {}, (100_000, 1000, None)),
-        (True, {"iterates": 70, "transient": 0, "x0": "x0"}, (70, 0, "x0")),
+        (True, {"iterates": 70, "transient": 0, "x0": [0.5]}, (70, 0, [0.5])),
         (False, {}, {"period": None, "intervals": 400, "transient": 100, "x0": None}),
-        (False, {"period": 2.0, "intervals": 80, "transient": 0, "x0": "x0"}, {"period": 2.0, "intervals": 80, "transient": 0, "x0": "x0"}),
+        (False, {"period": 2.0, "intervals": 80, "transient": 0, "x0": [0.5]}, {"period": 2.0, "intervals": 80, "transient": 0, "x0": [0.5]}),
         (True, {"period": 1.0}, "is a map: it has no period"), (True, {"intervals": 64}, "is a map: it has no period"),
         (False, {"iterates": 64}, "is no map"),
     ],

@@ -14,6 +14,7 @@ from loops import for_each
 
 import explorer as ex
 from explorer.errors import ExplorerError
+from explorer.parameters import knobs_of
 from explorer.views.drawing.view import views
 
 st = ex.study
@@ -343,3 +344,82 @@ def test_a_page_is_not_written_where_no_folder_is(tmp_path):
     assert said(lambda: panel.twin(over=["zz"])).count(" y,") == 1
     twin = panel.twin({"e": [0.5]})
     assert "cannot be written" in said(lambda: twin.save(tmp_path / "none" / "a.html"))
+
+
+@pytest.mark.parametrize(
+    ("t_eval", "words"),
+    [
+        ("a", "t_eval[0] must be a finite number, such as 0.5, 1e-3 or 1/3, not 'a'."),
+        ([0.1, "b"], "t_eval[1] must be a finite number"),
+        ({"a": 1}, "t_eval must be a sequence of numbers, such as [0.5, 1], not a dict."),
+        ([[0.1, 0.2]], "t_eval[0] must be a finite number"),
+        ([0.1, float("nan")], "t_eval[1] must be a finite number"),
+        ([0.2, 0.1], "t_eval needs increasing times."),
+    ],
+)
+def test_times_of_rows_are_numbers(t_eval, words):
+    for run in (ex.simulate, ex.sensitivity):
+        assert words in said(lambda run=run: run(BALL, "EventDriven", t_end=1, t_eval=t_eval))
+
+
+def test_a_single_time_is_one_row():
+    for run in (ex.simulate, ex.sensitivity):
+        assert 0.25 in run(BALL, "EventDriven", t_end=0.4, t_eval=0.25).t
+
+
+@pytest.mark.parametrize("key", [1, None, (), ("e", 1)])
+def test_an_axis_has_a_name(key):
+    words = f"over: {key!r} is no name. An axis is called by a name, such as 'omega', or by a tuple"
+    assert words in said(lambda: st.sweep(BALL, over={key: [1, 2]}))
+
+
+def test_a_choice_of_a_scheme_is_text():
+    for scheme in (
+        ex.MoreauJean,
+        ex.GeneralizedAlpha,
+        ex.NonsmoothGeneralizedAlpha,
+        ex.EventDriven,
+    ):
+        for name, (_, meta) in knobs_of(scheme).items():
+            for given in (np.zeros(2), [1], {}, np.array("a")) if meta.choices else ():
+                words = said(lambda s=scheme, n=name, g=given: s(**{n: g}))
+                assert f"{scheme.__name__}: {name} = {given!r} is not one of" in words
+
+
+def mass(**given):
+    return ex.MechanicalSystem("one", **{"q": "x", "mass": [[1]], "force": [0], **given})
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: mass(mass=[]), "mass of 'one' must be 1 x 1, but it is given as an empty list."),
+        (
+            lambda: mass(contacts=[ex.Contact("x", e=0)], compliance=[]),
+            "compliance of 'one' must be 1 x 1, but it is given as an empty list.",
+        ),
+        (lambda: mass().start(assemble=1.5), "assemble = 1.5 must be True, False or names of"),
+        (lambda: mass().start(assemble=1), "assemble = 1 must be True, False or names of"),
+        (lambda: ex.Param(1, unit=None), "The unit of a parameter must be text, such as 'm/s2'"),
+        (
+            lambda: ex.Param(1, text=3),
+            "The text of a parameter must be text, such as 'restitution'",
+        ),
+        (lambda: mass(sketch=float("nan")), "sketch of 'one' must be a list, not nan."),
+        (lambda: mass(sketch=True), "sketch of 'one' must be a list, not True."),
+        (lambda: mass(sketch=lambda: 3).shapes, "sketch of 'one' returns must be a list, not 3."),
+        (
+            lambda: ex.MapSystem("m", x="x", f=["x"], sketch=2),
+            "sketch of 'm' must be a list, not 2.",
+        ),
+        (lambda: ex.StepSystem("s", x="x", f=["x"], sketch=2), "sketch of 's' must be a list"),
+    ],
+)
+def test_a_declaration_is_read_at_once(call, words):
+    assert words in said(call)
+
+
+def test_a_sketch_is_one_shape_or_several_or_a_function():
+    disc = ex.circle("x", 0, 0.1)
+    for given, many in (([], 0), (None, 0), (disc, 1), ([disc, disc], 2), (lambda: [disc], 1)):
+        assert len(mass(sketch=given).shapes) == many

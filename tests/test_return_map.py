@@ -187,3 +187,16 @@ def test_a_start_may_move_beside_surfaces_or_along_contacts(kind, constraints, f
         one = bare(type("Shooting", (cycles.Cycles,), own), system=system, misses=misses)
         assert one.off_surfaces(start) == (clear if free is None else free)
         assert asked == ([(run, 0.0, 3)] if free is None else [])
+
+
+def test_a_section_that_is_met_several_times_a_cycle_is_told():
+    block = ex.models.stick_slip()  # it begins to stick and to slip
+    with pytest.raises(StepFailed, match=r"meets 'belt' 2 times a cycle: use count=2\.$"):
+        ex.study.limit_cycle(block, section="belt")
+    assert ex.study.limit_cycle(block, section="belt", count=2).period > 4
+    start = return_map.ReturnMap(block, None, "belt").start()
+    assert return_map.ReturnMap(block, None, "belt", count=2).recurrence(start) == ""
+    assert "use count=4" in return_map.ReturnMap(block, None, "belt", count=3, t_max=40).recurrence(
+        start
+    )
+    assert return_map.ReturnMap(block, None, period=1.0).recurrence(start) == ""

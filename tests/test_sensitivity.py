@@ -303,6 +303,12 @@ def test_what_keeps_a_start_on_its_contact_has_one():
     np.testing.assert_allclose(sliding.cost_gradient, [1, -9.81 / 2], atol=1e-10)
 
 
+def test_steps_locate_no_event_at_which_a_cost_ends():
+    asked = {"wrt": "y0", "cost": {"w": "t"}, "method": "discrete", "until": "floor"}
+    with pytest.raises(ex.NotApplicable, match="does not locate the event 'floor', so by how much"):
+        ex.sensitivity(models["bouncing_ball"](), **asked)
+
+
 def test_the_finite_difference_refuses_another_event_sequence():
     system = models["bouncing_ball"]()
     hit = np.sqrt(2 / 9.81)
@@ -376,6 +382,14 @@ def test_the_error_falls_with_the_tolerance():
     assert (np.diff(np.log10(errors)) < -0.8).all()
 
 
+def test_the_cost_ends_at_an_event_and_the_run_goes_on():
+    ball = models["bouncing_ball"]()
+    for until in ("floor", ("floor", 1), ["floor", 1.0]):
+        found = ex.sensitivity(ball, TIGHT, "g", {"w": "t"}, until=until, t_end=0.8)
+        assert found.cost == found.events[0].t < 0.8 == found.t[-1]
+    assert "The run goes on to `t_end`" in ex.sensitivity.__doc__
+
+
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
@@ -387,6 +401,19 @@ def test_the_error_falls_with_the_tolerance():
         ({"cost": {"w": "a_y"}}, "'a_y'"),
         ({"method": "diret"}, "Did you mean 'direct'"),
         ({"until": "flor"}, "no event 'flor'"),
+        (
+            {"until": ("floor", 0)},
+            "until=('floor', ...): the number of the event = 0 must be a whole",
+        ),
+        (
+            {"until": ("floor", -1)},
+            "the number of the event = -1 must be a whole number of at least 1",
+        ),
+        ({"until": ("floor", 1.5)}, "the number of the event = 1.5 must be a whole number"),
+        ({"until": ("floor", "a")}, "the number of the event = 'a' must be a whole number"),
+        ({"until": ("floor",)}, "by name and number: until='floor' or until=('floor', 2)"),
+        ({"until": ()}, "until = () must be an event"),
+        ({"until": 1}, "until = 1 must be an event"),
         ({"until": ("floor", 9)}, "only"),
         ({"t_eval": [0.5, 0.1]}, "increasing"),
     ],
@@ -565,3 +592,18 @@ def test_a_cost_ends_with_the_run():
         assert found.run.t[-1] < 5
         np.testing.assert_allclose(found.cost_gradient, quotient, rtol=1e-6)
         assert found.trust.ok
+
+
+def test_a_difference_ends_with_the_run_that_falls_first():
+    asked = {"wrt": "attack", "cost": {"w": "x"}, "attack": 50}
+    direct = ex.sensitivity(models["slip"](), **asked)
+    fallen = direct.t == direct.t[-1]
+    assert direct.t[-1] < models["slip"]().t_end
+    assert fallen.sum() == 2  # both limits at the fall
+    found = ex.sensitivity(models["slip"](), method="finite_difference", **asked)
+    assert np.array_equal(np.isnan(found.S).all(axis=(1, 2)), fallen)
+    assert np.array_equal(np.isnan(found.Z[:, 0]), fallen)
+    before = ~np.isin(direct.t, [event.t for event in direct.events])
+    np.testing.assert_allclose(found.S[before], direct.S[before], atol=1e-4)
+    assert found.cost_gradient == pytest.approx(direct.cost_gradient, rel=1e-6)
+    assert found.residuals["direct"] < 1e-6

@@ -240,6 +240,9 @@ def test_round_off_may_end_newton_within_a_hundred_tolerances(noise):
             way = SimpleNamespace(march=SimpleNamespace(steps=steps), has_velocities=False)
             return Return(x + 2 * noise * tol, 1.0, np.zeros((1, 1)), way)
 
+        def recurrence(self, x):
+            return ""
+
     kept = SimpleNamespace(newton=lambda x, back, unit: np.ones(1))
     rough = Rough(**vars(floor))
     if noise > 100:

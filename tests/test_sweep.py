@@ -130,6 +130,15 @@ def test_the_kernel_and_single_runs_observe_the_same(oscillator, section):
     same(found.observed, slow)
 
 
+def test_a_time_span_keeps_all_its_digits():
+    ball, t_end = ex.models.bouncing_ball(), 4.5 * 0.3  # 1.3499999999999999, not 1.35
+    run = ex.simulate(ball, ex.EventDriven(), t_end=t_end, e=0.5)
+    for asked in (t_end, f"{t_end!r} * m", f"{t_end!r} * sqrt(m)"):
+        found = sweep(ball, ex.EventDriven(), over={"e": [0.5]}, t_end=asked, **QUIET)
+        assert found.question.members(0, 1).t_end == [t_end]
+        assert np.array_equal(found.end[0], [run.q[-1, 0], run.v[-1, 0]])
+
+
 def test_modes_of_a_hybrid_system_are_compiled_on_the_way_and_kept():
     system = ex.models.thermostat()
     guards = list(dict.fromkeys(system.guard_names))

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from explorer.arguments import a, checked, items, mapping
+from explorer.arguments import a, checked, items
 from explorer.control.compiled_task import pipeline
 from explorer.control.finite import check_finite
 from explorer.control.guess import guessed_modes, point
@@ -22,6 +22,7 @@ from explorer.control.problem import OptimalControlProblem
 from explorer.errors import BadValue
 from explorer.parameters import number, whole
 from explorer.progress import Progress
+from explorer.systems import values_given
 from explorer.transcription.halt import watched
 from explorer.transcription.outcome import SOLVED, Outcome, Settings
 from explorer.transcription.pipeline import Pipeline
@@ -107,7 +108,7 @@ def optimize(
     starts, seed = whole(starts, "starts"), whole(seed, "seed", 0)
     max_iter = whole(max_iter, "max_iter")
     max_neighbours = whole(max_neighbours, "max_neighbours", 0)
-    asked = {**mapping(rho, "rho", '{"m": 1.0}'), **parameters}
+    asked = values_given(task.system, rho, parameters)
     _known(task, asked)
     start, values = task.start(x0, asked)
     search = pipeline(task, _settings(max_neighbours, sigmas), max_iter)

@@ -24,7 +24,7 @@ from explorer.control.solved import Part, Solved
 from explorer.errors import BadValue, suggest
 from explorer.parameters import number, whole
 from explorer.quantities import quantity
-from explorer.systems import HybridSystem
+from explorer.systems import HybridSystem, check_start, values_given
 from explorer.transcription.halt import watched
 from explorer.transcription.layout import ends
 from explorer.transcription.outcome import SOLVED, Outcome
@@ -123,7 +123,7 @@ class Plan(Solved):
         BadValue
             As for `optimize`; an interval or an end constraint that this plan does not have.
         """
-        asked = {**mapping(rho, "rho", '{"m": 1.0}'), **parameters}
+        asked = values_given(self.task.system, rho, parameters)
         max_neighbours = whole(max_neighbours, "max_neighbours", 0)
         if end is not None or asked.keys() & self.task.ranges.keys():
             task, pipeline = self.task, self.pipeline
@@ -141,6 +141,7 @@ class Plan(Solved):
                 judged=judged,
                 seconds=seconds,
             )
+        check_start(self.task.system, x0, asked)
         k = self.first
         if begin is not None:
             k = checked_begin(begin, self.task.intervals, k)

@@ -24,7 +24,7 @@ from explorer.control.unknowns import check_places, stage_ranges, unknown_ranges
 from explorer.errors import BadValue, suggest
 from explorer.parameters import number, whole
 from explorer.quantities import many
-from explorer.systems import HybridSystem, MechanicalSystem, StepSystem, System
+from explorer.systems import HybridSystem, MechanicalSystem, StepSystem, System, check_start
 from explorer.systems.expressions import expression
 from explorer.types import Reals, Value
 
@@ -332,6 +332,7 @@ class OptimalControlProblem(metaclass=Checked):
                 f"begins is part of the guess: guess={{'algebraic': {{{name!r}: {given[name]}}}}}."
             )
         values = dict(zip(self.system.parameters, self.system.rho(given), strict=True))
+        check_start(self.system, x0, given)
         if x0 is None:
             rho = {sp.Symbol(k): v for k, v in values.items()}
             system = self.system

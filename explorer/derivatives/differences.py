@@ -53,7 +53,7 @@ def twins(question: Question, j: int, delta: float) -> tuple[Solution, Solution]
 
 
 def solve_difference(question: Question, delta: float = 1e-6) -> Sensitivity:
-    """Central difference of event-driven runs.
+    """Central difference of event-driven runs, NaN at times that one of the two does not reach.
 
     Raises
     ------
@@ -78,9 +78,11 @@ def solve_difference(question: Question, delta: float = 1e-6) -> Sensitivity:
                 f"{len(direct.solution.located)} events). No derivative exists across such a "
                 "change; a smaller delta may keep the sequence."
             )
-        x_low, z_low = _on(low, grid)
-        x_high, z_high = _on(high, grid)
-        S[:, :, j], Z[:, j] = (x_high - x_low) / size, (z_high - z_low) / size
+        # a fall ends the run, in one of the two before the last times of the grid
+        both = grid <= min(low.t[-1], high.t[-1])
+        x_low, z_low = _on(low, grid[both])
+        x_high, z_high = _on(high, grid[both])
+        S[both, :, j], Z[both, j] = (x_high - x_low) / size, (z_high - z_low) / size
         ends = []
         for run, sign in ((low, -0.5), (high, 0.5)):
             moved = question.moved(j, sign * size) if place >= 0 else question
@@ -124,13 +126,20 @@ def solve_discrete(
     Raises
     ------
     NotApplicable
-        For systems without time stepping, or where no perturbation keeps the active sets.
+        For systems without time stepping, a cost that ends at an event, or where no perturbation
+        keeps the active sets.
     """
     system = question.system
     if not MoreauJean.fits(system) or not isinstance(system, MechanicalSystem):
         raise NotApplicable(
             "'discrete' differentiates Moreau-Jean time stepping, which accepts "
             f"{MoreauJean.takes}."
+        )
+    if question.until is not None:
+        raise NotApplicable(
+            "'discrete' differentiates up to a fixed time: time stepping does not locate the event "
+            f"{question.until[0]!r}, so by how much it moves is not known. Leave until out, or use "
+            "method='direct'."
         )
     direct = solve(question)
     scheme = MoreauJean(h=system.h) if scheme is None else scheme

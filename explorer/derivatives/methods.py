@@ -14,10 +14,10 @@ from explorer.derivatives.question import ask
 from explorer.errors import BadValue, suggest
 from explorer.schemes import Scheme
 from explorer.schemes.moreau_jean import MoreauJean
-from explorer.systems import System
+from explorer.systems import System, check_step, check_system, values_given
 from explorer.systems.drive import Inputs
 from explorer.systems.modes import Mode
-from explorer.types import Names, Numbers, Reals
+from explorer.types import Names, Numbers, Plain, Reals
 
 __all__ = ["METHODS", "sensitivity"]
 
@@ -71,8 +71,8 @@ def sensitivity(
     t_end : float, optional
         Final time in s; by default that of the system.
     until : str or (str, int), optional
-        The run ends at this event: the name of a contact or guard, and the number of the event,
-        from 1. The cost uses the left limit there.
+        The cost ends at this event: the name of a contact or guard, and the number of the event,
+        from 1. It uses the left limit there. The run goes on to `t_end`.
     t_eval : (k,) times of the rows, optional
     q0, v0, x0, mode0 : optional
         The start, as for `simulate`. A start that is given depends on no parameter.
@@ -83,6 +83,7 @@ def sensitivity(
         Parameters by name. The others keep their defaults.
     delta, h : float
         Step of the finite difference, relative for a parameter > 1; step size of "discrete" in s.
+        With another method h is the parameter of this name, if the system has one.
     directional : str
         What to do if events coincide and a parameter decides their order, so that the one-sided
         derivatives differ. "refuse" raises an error. "both" returns them as `left` and `right`,
@@ -95,7 +96,7 @@ def sensitivity(
     -------
     Sensitivity
         After an event that grazes so closely that the tolerances do not determine its derivative,
-        the entries are NaN, and `cautions` says so.
+        the entries are NaN, and `cautions` says so. A difference is NaN where one run is over.
 
     Raises
     ------
@@ -115,7 +116,7 @@ def sensitivity(
         raise BadValue(f"There is no method {method!r}.{suggest(method, METHODS)}")
     if directional not in ("refuse", "both"):
         raise BadValue(f"directional must be 'refuse' or 'both', not {directional!r}.")
-    values = {**(rho or {}), **parameters}
+    h, values = _step(system, method, h, values_given(system, rho, parameters))
     start = {"q0": q0, "v0": v0, "x0": x0, "mode0": mode0}
     stepping = scheme if method == "discrete" and isinstance(scheme, MoreauJean) else None
     scheme = scheme if stepping is None else None
@@ -129,3 +130,27 @@ def sensitivity(
     else:
         found = METHODS[method](question)
     return judged(found, directional == "both")
+
+
+def _step(
+    system: System, method: str, h: float | None, values: Plain
+) -> tuple[float | None, Plain]:
+    """Return the step size of "discrete", and the parameters with h where h is one of them.
+
+    Raises
+    ------
+    BadValue
+        If h is neither; if it may be both.
+    """
+    if h is None:
+        return None, values
+    check_system(system)
+    if method == "discrete":
+        check_step(system, h, values)
+        return h, values
+    if "h" in system.parameters:
+        return None, {**values, "h": h}
+    raise BadValue(
+        f"h = {h!r} is the step size of method 'discrete', and method {method!r} takes none: leave "
+        f"h out. '{system.name}' has no parameter h."
+    )

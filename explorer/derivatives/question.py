@@ -20,8 +20,9 @@ from explorer.derivatives.cost import CompiledCost, Cost, CostLike, compile_cost
 from explorer.derivatives.held_start import check_held_start
 from explorer.derivatives.saltation import final
 from explorer.derivatives.unlocated import check_jumps
+from explorer.derivatives.until import final_event
 from explorer.dispatch.choose import choose
-from explorer.dispatch.simulate import begin, named_like_a_start, with_inputs
+from explorer.dispatch.simulate import begin, named_like_a_start, row_of, with_inputs
 from explorer.errors import BadValue, NotApplicable, StepFailed, suggest
 from explorer.parameters import knobs_of, number
 from explorer.quantities import quantity
@@ -335,12 +336,7 @@ def ask(
     span = system.t_end if t_end is None else number(t_end, "t_end", system.time_unit)
     system, given_rho = with_inputs(system, u, span, {}, dict(rho or {}))
     names, places = columns(system, wrt, chosen)
-    if isinstance(until, str):
-        until = (until, 1)
-    if until is not None:
-        known = event_names(system)
-        if until[0] not in known:
-            raise BadValue(f"'{system.name}' has no event {until[0]!r}.{suggest(until[0], known)}")
+    last = final_event(system, until, event_names(system))
     begun = dict(start or {})
     values = system.rho({**given_rho, **named_like_a_start(system, begun)})
     compiled = compile_cost(system, Cost.of(cost), chosen)
@@ -357,8 +353,8 @@ def ask(
         compiled.of(flow),
         np.array(values),
         span,
-        until,
-        t_eval,
+        last,
+        None if t_eval is None else row_of(t_eval, "t_eval"),
         given,
         _values(system, names),
     )

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from explorer.arguments import a, mapping
+from explorer.arguments import a
 from explorer.codes import CHATTERING, NEWTON_CAP, STEP_CAP, STIFF
 from explorer.compiled import Compiled, paradox
 from explorer.dispatch import mistakes
@@ -33,6 +33,7 @@ from explorer.systems import (
     MechanicalSystem,
     StateSpaceSystem,
     System,
+    values_given,
 )
 from explorer.systems.drive import Inputs
 from explorer.systems.driving import driven
@@ -140,7 +141,7 @@ def simulate(
         _warn(said, SchemeWarning, f"{chosen!r}: {chosen.caution}.")
     start = {"q0": q0, "v0": v0, "x0": x0, "mode0": mode0}
     parameters |= named_like_a_start(system, start)
-    given_rho = mapping(rho, f"The parameters rho of '{system.name}'", "{'m': 1.0}")
+    given_rho = values_given(system, rho, {})
     span = system.t_end if t_end is None else number(t_end, "t_end", system.time_unit)
     system, parameters = with_inputs(system, u, span, given_rho, parameters)
     values = numbers_of(system, chosen, {**given_rho, **parameters})
@@ -228,7 +229,7 @@ def _rows_asked(
     given: Plain = {}
     if t_eval is not None:
         _takes(chosen, "t_eval", "its rows are its steps")
-        given["t_eval"] = _numbers(t_eval, "t_eval")
+        given["t_eval"] = row_of(t_eval, "t_eval")
     if record is not None:
         _takes(chosen, "record", "it keeps all rows, because events are detected in them")
         a(record, Recorder, "a recorder", "Recorder(every=10)")
@@ -293,7 +294,7 @@ def begin(
             continue
         if what == "x0":
             _takes(chosen, what, "give q0 and v0")
-        found[what] = _numbers(value, what)
+        found[what] = row_of(value, what)
         n: int = getattr(compiled, "n_x" if what == "x0" else "n")
         if len(found[what]) != n:
             raise BadValue(
@@ -354,7 +355,14 @@ def begun_in(compiled: C, system: HybridSystem, mode0: str | Mode | None) -> C:
     return compiled
 
 
-def _numbers(value: Reals | float, what: str) -> np.ndarray:
+def row_of(value: Reals | float, what: str) -> np.ndarray:
+    """Return a row of numbers; a single one is a row of one.
+
+    Raises
+    ------
+    BadValue
+        It is no row, or has something else than finite numbers.
+    """
     if isinstance(value, Mapping):
         raise BadValue(f"{what} must be a sequence of numbers, such as [0.5, 1], not a dict.")
     items = list(value) if np.ndim(value) > 0 else [value]  # type: ignore[arg-type]

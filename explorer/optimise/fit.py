@@ -29,7 +29,7 @@ from explorer.progress import Progress
 from explorer.quantities import quantity
 from explorer.results.solution import Solution
 from explorer.schemes import Scheme
-from explorer.systems import System
+from explorer.systems import System, values_given
 from explorer.types import Names, Numbers, Reals, Value
 
 __all__ = ["Fit", "fit"]
@@ -219,7 +219,7 @@ def fit(
     0.7
     """
     times, data, weight = _data(t, data, sigma)
-    values = {**(rho or {}), **parameters}
+    values = values_given(system, rho, parameters)
     # the run ends with the data; a single time 0 has nothing to run to
     question = ask(system, scheme, wrt, None, float(times[-1]), None, times, values)
     if observe is None:

@@ -26,7 +26,7 @@ from explorer.progress import Progress
 from explorer.quantities import quantity
 from explorer.results.solution import Solution
 from explorer.schemes import Scheme
-from explorer.systems import System
+from explorer.systems import System, values_given
 from explorer.systems.drive import Inputs
 from explorer.types import Names, Numbers
 
@@ -253,7 +253,7 @@ def minimize(
         By default the range of each parameter; a start value is free.
     scheme : EventDriven, optional
     t_end, until :
-        Final time in s, or the event at which the run ends, by name and number.
+        Final time in s, and the event at which the cost ends before it, by name and number.
     start : dict by name or sequence, optional
         Where the search begins; by default the values of the system.
     starts, seed : int
@@ -289,7 +289,7 @@ def minimize(
     >>> round(best.parameters["e"], 5), best.success  # t_1 (1 + 2 e) = 1
     (0.60736, True)
     """
-    given = {**(rho or {}), **parameters}
+    given = values_given(system, rho, parameters)
     question = ask(system, scheme, wrt, cost, t_end, until, None, given, u=u)
     search, max_iter = Search.of(question, bounds, options.start), options.max_iter
     tol = float(options.tol)

@@ -23,7 +23,7 @@ from explorer.study.search_attractors import Attractor, Search, Settings, seed_o
 from explorer.study.section import Section
 from explorer.study.starts import Starts
 from explorer.study.sweep import usual
-from explorer.systems import System, check_system
+from explorer.systems import System, check_system, values_given
 from explorer.types import Numbers, Value
 
 __all__ = ["Attractor", "Attractors", "attractors"]
@@ -135,7 +135,7 @@ def attractors(
     check_system(system)
     begin = time.perf_counter()
     chosen = choose(system, usual(system) if scheme is None else scheme)
-    values = tuple(numbers_of(system, chosen, {**(rho or {}), **parameters}))
+    values = tuple(numbers_of(system, chosen, values_given(system, rho, parameters)))
     starts = Starts.of(system, over, samples if _drawn(over) else None, seed_of(recurrence))
     if starts.parameters:
         raise BadValue(

@@ -29,7 +29,7 @@ from explorer.study.search_attractors import Attractor, Search, Settings, seed_o
 from explorer.study.section import Section
 from explorer.study.starts import Starts
 from explorer.study.sweep import check_executor, check_size, usual
-from explorer.systems import System, check_system
+from explorer.systems import System, check_system, values_given
 from explorer.types import Numbers, Value
 
 __all__ = ["basins"]
@@ -107,7 +107,7 @@ def basins(
     check_stop(stop)
     begin = time.perf_counter()
     chosen = choose(system, usual(system) if scheme is None else scheme)
-    values = tuple(numbers_of(system, chosen, {**(rho or {}), **parameters}))
+    values = tuple(numbers_of(system, chosen, values_given(system, rho, parameters)))
     starts = Starts.of(system, over, samples, seed_of(recurrence))
     refine = whole(refine, "refine", 0)
     if refine and (samples is not None or any(len(a.names) > 1 for a in starts.axes)):

@@ -30,7 +30,7 @@ from explorer.study.parts import Stop, check_stop
 from explorer.study.return_map import Guess, ReturnMap
 from explorer.study.switched_cycle import settled
 from explorer.study.trace import CLOSED, Options, trace
-from explorer.systems import MapSystem, StepSystem, System, check_system
+from explorer.systems import MapSystem, StepSystem, System, check_system, values_given
 from explorer.types import Numbers, Value
 
 __all__ = ["continuation"]
@@ -114,7 +114,7 @@ def continuation(
     [('flip', 0.01509)]
     """
     check_system(system)
-    values = np.array(system.rho({**(rho or {}), **parameters}))
+    values = np.array(system.rho(values_given(system, rho, parameters)))
     low, high = _range(system, parameter, over, values)
     if direction not in _WAYS:
         raise BadValue(f"direction = {direction!r} must be one of {', '.join(_WAYS)}.")

@@ -22,7 +22,7 @@ from explorer.parameters import number
 from explorer.schemes import Scheme
 from explorer.study import study
 from explorer.study.asked import Run, Schemes
-from explorer.systems import StateSpaceSystem, System, check_system
+from explorer.systems import StateSpaceSystem, System, check_system, values_given
 from explorer.types import Numbers
 
 __all__ = ["EndCurve", "EndState", "end_state"]
@@ -143,7 +143,7 @@ def end_state(
     span = (
         system.t_end if t_end is None else number(t_end, "t_end", system.time_unit, positive=True)
     )
-    given = {**(rho or {}), **parameters}
+    given = values_given(system, rho, parameters)
     at = _values(system, by, values)
     i = starts.index(of)
 

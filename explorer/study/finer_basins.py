@@ -33,7 +33,7 @@ from explorer.study.search_attractors import Attractor, Search, Settings, seed_o
 from explorer.study.section import Section
 from explorer.study.starts import Starts, moving
 from explorer.study.sweep import usual
-from explorer.systems import System, check_system
+from explorer.systems import System, check_system, values_given
 from explorer.types import Numbers, Value
 
 __all__ = ["FinerBasins"]
@@ -135,7 +135,7 @@ class FinerBasins:
         check_system(system)
         self.system = system
         chosen = choose(system, usual(system) if scheme is None else scheme)
-        self.rho = tuple(numbers_of(system, chosen, {**(rho or {}), **parameters}))
+        self.rho = tuple(numbers_of(system, chosen, values_given(system, rho, parameters)))
         if any(isinstance(n, bool) or n != int(n) or n < 2 for n in shape) or len(shape) != 2:
             raise BadValue(f"shape = {shape!r} must be two whole numbers of at least 2.")
         self.starts, self.parameters = _starts(system, over, shape, start)

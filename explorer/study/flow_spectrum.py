@@ -30,7 +30,7 @@ from explorer.study import study
 from explorer.study.asked import Chosen
 from explorer.study.exponents import BATCHES, Exponents, batch_errors
 from explorer.study.forcing import check_period, depends_on_time
-from explorer.systems import HybridSystem, System
+from explorer.systems import HybridSystem, System, values_given
 from explorer.systems.expressions import expression
 from explorer.types import Numbers, Reals, Value
 
@@ -113,7 +113,7 @@ def flow_spectrum(
         )
     count = whole(intervals, "intervals", BATCHES)
     left_out = whole(transient, "transient", 0)
-    values = numbers_of(system, chosen, {**(rho or {}), **parameters})
+    values = numbers_of(system, chosen, values_given(system, rho, parameters))
     length = _interval(system, period, values)
     march = _March(system, chosen, values, length, x0, left_out // 2)
     for _ in range(left_out):

@@ -23,8 +23,7 @@ from explorer.schemes import Scheme
 from explorer.schemes.event_driven import EventDriven
 from explorer.study import study
 from explorer.study.asked import Chosen, Run, with_knobs
-from explorer.systems import MechanicalSystem, System
-from explorer.systems.base import check_system
+from explorer.systems import MechanicalSystem, System, check_system
 from explorer.verification.constraint_rates import constraint_drifts
 
 __all__ = ["Formulated", "Formulations", "formulations"]

@@ -27,7 +27,7 @@ from explorer.study.asked import Chosen
 from explorer.study.forcing import clock_of, depends_on_time
 from explorer.study.return_map import Guess, Return, ReturnMap
 from explorer.study.switched_cycle import events_of, switched_cycle, trust_in
-from explorer.systems import StepSystem, System
+from explorer.systems import StepSystem, System, values_given
 from explorer.systems.expressions import expression
 from explorer.systems.kinks import slope
 from explorer.types import Numbers, Value
@@ -184,7 +184,7 @@ def limit_cycle(
         period=period,
         count=count,
         t_max=t_max,
-        rho={**(rho or {}), **parameters},
+        rho=values_given(system, rho, parameters),
     )
     if isinstance(system, StepSystem) and P.period is None:
         return _switched(P, guess, keep, tol, max_iter)
@@ -395,6 +395,6 @@ def _lost(P: ReturnMap, x: np.ndarray, back: Return, history: History, why: str)
     return StepFailed(
         f"Newton's method finds no limit cycle of '{P.system.name}' ({where}): after "
         f"{len(history) - 1} steps the residual is {history[-1][0]:.3g} (the best so far: "
-        f"{min(row[0] for row in history):.3g}); {why}.",
+        f"{min(row[0] for row in history):.3g}); {why}.{P.recurrence(np.array(history[0][1:]))}",
         P.cycle(x, back.T),
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from explorer.dispatch.simulate import named_like_a_start
 from explorer.errors import BadValue
 from explorer.study import study
 from explorer.study.asked import Chosen
 from explorer.study.flow_spectrum import FlowExponents, flow_spectrum
 from explorer.study.map_spectrum import MapExponents, map_spectrum
-from explorer.systems import MapSystem, System, check_system
+from explorer.systems import MapSystem, System, check_system, values_given
 from explorer.types import Numbers, Reals, Value
 
 __all__ = ["lyapunov"]
@@ -42,7 +43,8 @@ def lyapunov(
     transient : int, optional
         Intervals or iterates that are left out before, by default 100 or 1000.
     x0 : (n_x,) float, optional
-        By default the start of the system.
+        By default the start of the system. As for `simulate`, a single number sets the parameter
+        of this name, if there is one.
     rho, **parameters
         Parameters by name.
 
@@ -75,7 +77,9 @@ def lyapunov(
     True
     """
     check_system(system)
-    given = {**(rho or {}), **parameters}
+    begun = {"x0": x0}
+    given = values_given(system, rho, parameters) | named_like_a_start(system, begun)
+    x0 = begun["x0"]
     if isinstance(system, MapSystem):
         if period is not None or intervals is not None:
             raise BadValue(

@@ -25,6 +25,7 @@ from explorer.systems import (
     MechanicalSystem,
     System,
     check_system,
+    values_given,
 )
 from explorer.systems.massless import without_mass
 from explorer.systems.modal import largest_square, natural_modes
@@ -159,7 +160,7 @@ def modes(
         )
     if count is not None:
         count = whole(count, "count")
-    compiled, values = compile_system(system), system.rho({**(rho or {}), **parameters})
+    compiled, values = compile_system(system), system.rho(values_given(system, rho, parameters))
     inp, n = compiled.input(values), system.n
     if not isinstance(system, LinearMechanicalSystem):
         inp[1 : 1 + n] = _about(compiled, values, about)

@@ -17,7 +17,7 @@ from explorer.errors import BadValue, suggest
 from explorer.schemes.iteration import Iteration
 from explorer.study import study
 from explorer.study.asked import Chosen
-from explorer.systems import MapSystem, System, check_system
+from explorer.systems import MapSystem, System, check_system, values_given
 from explorer.systems.maps import iterates
 from explorer.types import Numbers
 
@@ -102,7 +102,7 @@ def orbit_derivatives(
     for name in asked:
         if name not in names:
             raise BadValue(f"'{system.name}' has no parameter {name!r}.{suggest(name, names)}")
-    values = numbers_of(system, chosen, {**(rho or {}), **parameters})
+    values = numbers_of(system, chosen, values_given(system, rho, parameters))
     count = int(iterates(system.t_end if t_end is None else t_end))
     compiled = compile_map(system)
     x, S = _carried(compiled, chosen, values, count)

@@ -29,7 +29,7 @@ from explorer.study.question import Question
 from explorer.study.section import Section
 from explorer.study.sweep import check_size, usual
 from explorer.study.swept import Sweep
-from explorer.systems import MapSystem, System, check_system
+from explorer.systems import MapSystem, System, check_system, values_given
 from explorer.types import Numbers, Value
 from explorer.verification.landing import landed, sentence
 
@@ -182,7 +182,7 @@ def orbit_diagram(
     axes = Axes.of(system, over)
     if len(axes.axes) != 1 or len(axes.axes[0].names) != 1:
         raise BadValue("An orbit diagram is over one parameter: use sweep for several.")
-    given = {**(rho or {}), **parameters}
+    given = values_given(system, rho, parameters)
     question = Question(
         system,
         chosen,

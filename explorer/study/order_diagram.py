@@ -30,7 +30,14 @@ from explorer.study import study
 from explorer.study.asked import TOLERANCES, Chosen, Run, Schemes, with_knobs
 from explorer.study.power_law import power_law
 from explorer.study.work_precision import WorkCurve, WorkPrecision
-from explorer.systems import HybridSystem, StateSpaceSystem, System, check_system
+from explorer.systems import (
+    HybridSystem,
+    StateSpaceSystem,
+    System,
+    check_step,
+    check_system,
+    values_given,
+)
 from explorer.types import Numbers
 
 __all__ = ["STAGED", "STEPS", "order_diagram", "staged", "truth"]
@@ -106,10 +113,11 @@ def order_diagram(
             "study.work_precision for mechanical systems."
         )
     unit = system.time_unit
+    values = values_given(system, rho, parameters)
+    check_step(system, h, values)
     span = system.t_end if t_end is None else number(t_end, "t_end", unit, positive=True)
     given = (span / STEPS).tolist() if h is None else np.atleast_1d(h).tolist()
     steps = sorted((number(x, "h", unit, positive=True) for x in given), reverse=True)
-    values = {**(rho or {}), **parameters}
     asked: Run = {"t_end": span, "rho": values, "throw": False}
     right, known_from = truth(system, reference, asked, steps[-1])
     if schemes is None:

@@ -129,7 +129,7 @@ class Axes:
         axes: list[Axis] = []
         places: list[tuple[int, int, str, int]] = []
         for key, given in over.items():
-            names = (key,) if isinstance(key, str) else tuple(key)
+            names = _names(key)
             values = _numbers(names, given)
             own = []
             for c, name in enumerate(names):
@@ -149,6 +149,17 @@ class Axes:
         if len({*taken}) < len(taken):
             raise BadValue("over names a parameter or a start twice: each may vary once.")
         return cls(tuple(axes), tuple(places))
+
+
+def _names(key: object) -> tuple[str, ...]:
+    """Return the names of an axis."""
+    names = (key,) if isinstance(key, str) else key
+    if not isinstance(names, tuple) or not names or not all(isinstance(k, str) for k in names):
+        raise BadValue(
+            f"over: {key!r} is no name. An axis is called by a name, such as 'omega', or by a "
+            "tuple of names that vary together, such as ('q0.x', 'v0.x')."
+        )
+    return names
 
 
 def _numbers(names: Sequence[str], given: Reals) -> np.ndarray:

@@ -14,6 +14,8 @@ from typing import TypeAlias
 
 import numpy as np
 import sympy as sp
+from sympy.printing.numpy import NumPyPrinter
+from sympy.printing.pycode import PythonCodePrinter
 
 from explorer.derivatives.question import event_names
 from explorer.errors import BadValue, suggest
@@ -30,6 +32,22 @@ from explorer.types import Plain, Value
 __all__ = ["Question"]
 
 Function: TypeAlias = tuple[Callable[..., np.ndarray], list[int], bool]
+_PRINTED = {"fully_qualified_modules": False, "inline": True, "allow_unknown_functions": True}
+
+
+class _MathPrinter(PythonCodePrinter):  # type: ignore[misc]  # SymPy has no types
+    def _print_Float(self, number: sp.Float) -> str:
+        return _digits(number)
+
+
+class _NumPyPrinter(NumPyPrinter):  # type: ignore[misc]
+    def _print_Float(self, number: sp.Float) -> str:
+        return _digits(number)
+
+
+def _digits(number: sp.Float) -> str:
+    """Return a number with all its digits: SymPy prints 15, and a run would end elsewhere."""
+    return repr(float(number))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -205,7 +223,9 @@ class Question:
         symbols = [s for s in map(sp.Symbol, self.system.parameters) if s in formula.free_symbols]
         places = [list(self.system.parameters).index(s.name) for s in symbols]
         exact = bool(symbols) and bool(formula.has(sp.Function) or not _rational(formula))
-        return sp.lambdify(symbols, formula, "math" if exact else "numpy"), places, exact
+        printer = _MathPrinter(_PRINTED) if exact else _NumPyPrinter(_PRINTED)
+        function = sp.lambdify(symbols, formula, "math" if exact else "numpy", printer=printer)
+        return function, places, exact
 
     # -- names --------------------------------------------------------------------------------
 

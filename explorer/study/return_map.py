@@ -50,6 +50,7 @@ __all__ = ["Guess", "Return", "ReturnMap"]
 Guess: TypeAlias = float | Sequence[float] | np.ndarray | Numbers  # a state, or its entries by name
 
 
+_SAME, _OFTEN = 1e-4, 6  # of the largest state; how many times the asked count is looked for
 _BEHIND = 1e-6  # of the largest state: a guard this far behind has been passed
 
 
@@ -249,6 +250,17 @@ class ReturnMap:
         if free is None:
             return Return(x, T, DP, run)
         return Return(x, T, DP @ free @ free.T, run, free)
+
+    def recurrence(self, x: np.ndarray) -> str:
+        """Return that the motion from x meets the section more often in a cycle, if it does so."""
+        if self.period is not None:
+            return ""
+        met = [x, *(e.x_plus for e in self._run(x, self.t_max, None).located if self._ends(e))]
+        for many in range(self.count, min(_OFTEN * self.count, len(met) - 1) + 1):
+            if np.abs(met[-1] - met[-1 - many]).max() <= _SAME * np.abs(met).max():
+                often = f"meets {self.section!r} {many} times a cycle: use count={many}."
+                return f" The motion from the guess {often}" if many > self.count else ""
+        return ""
 
     def same_side(self, x: np.ndarray, new: np.ndarray) -> bool:
         """Whether no guard that lies ahead of a state lies behind another one.

@@ -21,7 +21,7 @@ from explorer.schemes.fesd import FESD
 from explorer.study import study
 from explorer.study.asked import Chosen, Schemes, with_knobs
 from explorer.study.work_precision import Truth, sampled
-from explorer.systems import System, check_system
+from explorer.systems import System, check_step, check_system, values_given
 from explorer.systems.drive import Inputs
 from explorer.systems.modes import Mode
 from explorer.types import Numbers, Reals, Settings
@@ -124,7 +124,7 @@ def compare_schemes(
         Schemes, classes or names; by default all that accept the system.
     h : float, optional
         Step size of all schemes that take one, in the time unit of the system; by default each has
-        its usual one.
+        its usual one. Of a system with a parameter h it needs ``rho={"h": ...}`` beside it.
     reference : optional
         "exact", the closed form of the model; or a scheme. By default `EventDriven` at
         rtol = 1e-11, else the closed form, else `FESD` of order 7, else the first scheme with a
@@ -160,7 +160,8 @@ def compare_schemes(
     if t_end is not None:
         span = number(t_end, "t_end", system.time_unit, positive=True)
     start = {"q0": q0, "v0": v0, "x0": x0, "mode0": mode0, "u": u}
-    values = {**(rho or {}), **parameters}
+    values = values_given(system, rho, parameters)
+    check_step(system, h, values)
     asked: Settings = {"t_end": span, "throw": False, "rho": values}
     asked = {**asked, **{name: value for name, value in start.items() if value is not None}}
     named = _named(system, schemes, h)

@@ -32,7 +32,7 @@ from explorer.study.parts import Stop, cores
 from explorer.study.question import Question
 from explorer.study.section import Section
 from explorer.study.sweep import usual
-from explorer.systems import System, check_system
+from explorer.systems import System, check_system, values_given
 from explorer.systems.expressions import expression
 from explorer.types import Numbers
 
@@ -133,7 +133,7 @@ class Sharpening(metaclass=Checked):
         self.first = min(_FIRST, self.most)
         values = np.linspace(*ends, int(columns))
         chosen = choose(system, usual(system) if scheme is None else scheme)
-        given = tuple(numbers_of(system, chosen, {**(rho or {}), **parameters}))
+        given = tuple(numbers_of(system, chosen, values_given(system, rho, parameters)))
         base = Question(
             system, chosen, given, Axes.of(system, {self.by: values}), system.t_end, 0.0
         )

@@ -21,7 +21,7 @@ from explorer.study.parts import Runs, Stop, run_parts, workers_of
 from explorer.study.question import Question
 from explorer.study.section import Section
 from explorer.study.swept import Sweep
-from explorer.systems import System, check_system
+from explorer.systems import System, check_system, values_given
 from explorer.types import Numbers, Value
 
 __all__ = ["check_executor", "check_size", "sweep", "usual"]
@@ -108,7 +108,7 @@ def sweep(
     question = Question(
         system,
         chosen,
-        tuple(numbers_of(system, chosen, {**(rho or {}), **parameters})),
+        tuple(numbers_of(system, chosen, values_given(system, rho, parameters))),
         Axes.of(system, over),
         system.t_end if t_end is None else t_end,
         transient,

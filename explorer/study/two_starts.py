@@ -27,7 +27,7 @@ from explorer.results.solution import Solution
 from explorer.schemes import Scheme
 from explorer.study import study
 from explorer.study.asked import Chosen
-from explorer.systems import MapSystem, StateSpaceSystem, System, check_system
+from explorer.systems import MapSystem, StateSpaceSystem, System, check_system, values_given
 from explorer.systems.drive import Inputs
 from explorer.systems.modes import Mode
 from explorer.types import Numbers, Plain, Reals
@@ -149,7 +149,7 @@ def two_starts(
     check_system(system)
     names = state_names(system)
     d = _direction(system, names, offset)
-    given = {**(rho or {}), **parameters}
+    given = values_given(system, rho, parameters)
     asked: Plain = {"t_end": t_end, "mode0": mode0, "rho": given, "u": u}
     chosen = choose(system, scheme)
     starts = {"q0": q0, "v0": v0, "x0": x0}

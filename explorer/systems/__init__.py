@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from explorer.errors import BadModel, suggest
 from explorer.systems import numpy_functions  # noqa: F401  (a refusal of SymPy formulas)
-from explorer.systems.base import System, check_system
+from explorer.systems.base import System
 from explorer.systems.constraints import Constraint
 from explorer.systems.contacts import Contact
 from explorer.systems.discs import DiscSystem
 from explorer.systems.filippov import FilippovSystem
 from explorer.systems.first_order import FirstOrderSystem
+from explorer.systems.given import check_meant, check_start, check_step, check_system, values_given
 from explorer.systems.hybrid import HybridSystem
 from explorer.systems.lagrangian import LagrangianSystem
 from explorer.systems.linear import LinearMechanicalSystem
@@ -38,8 +39,12 @@ __all__ = [
     "StateSpaceSystem",
     "StepSystem",
     "System",
+    "check_meant",
+    "check_start",
+    "check_step",
     "check_system",
     "from_spec",
+    "values_given",
 ]
 
 

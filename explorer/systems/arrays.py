@@ -152,7 +152,9 @@ def matrix(
         value = [[value]]
     widths = [len(row) if isinstance(row, (list, tuple)) else 0 for row in value]
     if len(value) != n or any(width != columns for width in widths):
-        if not all(isinstance(row, (list, tuple)) for row in value):
+        if not value:
+            given = "an empty list"
+        elif not all(isinstance(row, (list, tuple)) for row in value):
             given = f"{len(value)} entries in one row"
         elif len(set(widths)) == 1:
             given = f"{len(value)} x {widths[0]}"

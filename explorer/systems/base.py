@@ -6,7 +6,6 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
@@ -14,7 +13,7 @@ import sympy as sp
 
 from explorer.arguments import Checked, T, a, entries, items, mapping
 from explorer.errors import BadAttribute, BadModel, BadValue, suggest
-from explorer.parameters import InputParam, Param, number
+from explorer.parameters import InputParam, Param, example, number
 from explorer.systems.card import card
 from explorer.systems.constraints import Constraint
 from explorer.systems.contacts import Contact
@@ -28,7 +27,7 @@ from explorer.types import Formula, Plain, Settings, Value
 if TYPE_CHECKING:
     from explorer.systems.drive import Drive
 
-__all__ = ["System", "check_system"]
+__all__ = ["System"]
 
 _DECLARED = "__annotations__"  # of a class that says its attributes without a value
 
@@ -255,7 +254,7 @@ class System(TakesInputs, metaclass=Made):
         if self.drive is not None:
             values |= self.drive.first
         what = f"The parameters rho of '{self.name}'"
-        for name, value in mapping(changes, what, '{"m": 1.0}').items():
+        for name, value in mapping(changes, what, example(values, changes)).items():
             if name not in values:
                 raise BadValue(f"'{self.name}' has no parameter {name!r}.{suggest(name, values)}")
             values[name] = number(value, name, self.parameters[name].unit)
@@ -301,6 +300,13 @@ class System(TakesInputs, metaclass=Made):
             self._drawn = self._checked(cast("tuple[Shape | Iterable[Shape], ...]", shapes))
         self.touch()
 
+    def _draw(self, given: object) -> None:
+        """Set the sketch that a constructor is given: shapes, or one function that returns them."""
+        if callable(given):
+            self.sketch(given)
+        elif shapes := [] if given is None else items(given, f"sketch of '{self.name}'", Shape):
+            self.sketch(*shapes)
+
     @property
     def shapes(self) -> tuple[Shape, ...]:
         """The shapes of its sketch."""
@@ -313,7 +319,8 @@ class System(TakesInputs, metaclass=Made):
         self._drawn = (lambda: system.shapes) if callable(system._drawn) else system._drawn
 
     def _sketched(self, draw: Callable[[], Iterable[Shape]]) -> tuple[Shape, ...]:
-        return self._checked(tuple(draw()))
+        what = f"What the function of the sketch of '{self.name}' returns"
+        return self._checked(items(draw(), what, Shape))
 
     def _checked(self, shapes: Iterable[Shape | Iterable[Shape]]) -> tuple[Shape, ...]:
         """Return shapes whose formulas are expressions of known symbols."""
@@ -367,34 +374,3 @@ class System(TakesInputs, metaclass=Made):
     def _repr_markdown_(self) -> str:
         """Show the equations in a notebook, then what is known: numbers, presets, sources."""
         return "\n\n".join(filter(None, [self.equations_markdown(), card(self)]))
-
-
-def check_system(system: object) -> None:
-    """Refuse an argument that is not a system, such as the name of a model.
-
-    Raises
-    ------
-    BadValue
-    """
-    if isinstance(system, System):
-        return
-    if isinstance(system, str):
-        models = [path.stem for path in Path(__file__).parents[1].glob("models/[a-z]*.py")]
-        if system in models:
-            raise BadValue(
-                f"{system!r} is a name, not a system. Call the model: explorer.models.{system}(). "
-                "Only panels, such as explorer.explore, accept a name."
-            )
-        near = suggest(system, models).partition(" Available")[0]
-        model = near.split("'")[1] if near else "bouncing_ball"
-        raise BadValue(
-            f"There is no model {system!r}.{near} What is needed is a system, such as "
-            f"explorer.models.{model}()."
-        )
-    called = getattr(system, "__name__", "")
-    if callable(system) and called.isidentifier() and not isinstance(system, type):
-        raise BadValue(f"{called} is a function, not a system. Call it: {called}().")
-    raise BadValue(
-        f"{system!r} is not a system: build one, e.g. explorer.MechanicalSystem(...), or call "
-        "a model, e.g. explorer.models.bouncing_ball()."
-    )

@@ -92,8 +92,7 @@ class FilippovSystem(StepSystem):
         for one in items(subsystems, f"subsystems of '{name}'", Mapping):
             self.subsystem(**entries(one, self.subsystem, f"A subsystem of '{name}'", example))
         self._begin(start)
-        if sketch:
-            self.sketch(*sketch)
+        self._draw(sketch)
 
     @property
     def signals(self) -> tuple[str, ...]:

@@ -136,8 +136,7 @@ class FirstOrderSystem(StateSpaceSystem):
         for label, given in mapping(outputs, f"outputs of '{name}'", '{"p": "u*i"}').items():
             self._output(label, given)
         self._begin(start)
-        if sketch:
-            self.sketch(*sketch)
+        self._draw(sketch)
 
     def _once(self, one: Mapping[str, object], other: Mapping[str, object]) -> None:
         """Refuse formulas and matrices of the same quantity: one would overwrite the other."""

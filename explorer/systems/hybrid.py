@@ -111,8 +111,7 @@ class HybridSystem(StateSpaceSystem):
         for guard in items(guards, f"guards of '{name}'", Mapping):
             self.guard(**entries(guard, self.guard, f"A guard of '{name}'", example))
         self._begin(start)
-        if sketch:
-            self.sketch(*sketch)
+        self._draw(sketch)
 
     @property
     def signals(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -325,8 +325,13 @@ class LagrangianSystem(System):
 
     def _dependent(self, assemble: bool | str | Sequence[str]) -> tuple[int, ...] | None:
         """Return the numbers of the dependent coordinates, () if pivots choose, None if none is."""
-        if isinstance(assemble, bool):
+        if isinstance(assemble, bool | np.bool_):
             return () if assemble else None
+        if not isinstance(assemble, Iterable):
+            raise BadModel(
+                f"assemble = {assemble!r} must be True, False or names of coordinates, such as "
+                f"{' '.join(self.coordinates[:2])!r}."
+            )
         names = assemble.split() if isinstance(assemble, str) else list(assemble)
         for name in names:
             if name not in self.coordinates:

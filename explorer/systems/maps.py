@@ -121,8 +121,7 @@ class MapSystem(StateSpaceSystem):
         for one in items(branches, f"branches of '{name}'", Mapping):
             self.branch(**entries(one, self.branch, f"A branch of '{name}'", example))
         self._begin(start)
-        if sketch:
-            self.sketch(*sketch)
+        self._draw(sketch)
 
     # -- equations ----------------------------------------------------------------------------
 

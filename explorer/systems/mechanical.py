@@ -124,8 +124,7 @@ class MechanicalSystem(LagrangianSystem):
         for record in items(records, f"records of '{name}'", Record):
             self.forcing(record)
         self._begin(start)
-        if sketch:
-            self.sketch(*sketch)
+        self._draw(sketch)
 
     # -- equations ----------------------------------------------------------------------------
 

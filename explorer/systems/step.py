@@ -95,8 +95,7 @@ class StepSystem(StateSpaceSystem):
         if f is not None:
             self.f = f
         self._begin(start)
-        if sketch:
-            self.sketch(*sketch)
+        self._draw(sketch)
 
     # -- equations ----------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from explorer.errors import BadValue, NotApplicable, suggest
 from explorer.moved import refuse_moved
 from explorer.parameters import number
 from explorer.results.solution import Solution
-from explorer.systems import StepSystem, System
+from explorer.systems import StepSystem, System, check_meant, values_given
 from explorer.types import Bounds, Numbers
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import NONE, Rows, fine, rows
@@ -217,8 +217,13 @@ def regions(
         raise NotApplicable(
             f"'{system.name}' has no step functions, so there are no regions to draw."
         )
+    given = values_given(system, rho, parameters)
+    for name, value in (("x", x), ("y", y)):
+        check_meant(
+            system, name, value, given, "a state", f"for a state write {name}='...', its name"
+        )
     i, j = _pair(system, x, y)
-    compiled, values = compile_switched(system), system.rho({**(rho or {}), **parameters})
+    compiled, values = compile_switched(system), system.rho(given)
     start = compiled.start(values)[0]
     ground = Regions(compiled, values, start, i, j, number(t, "t", system.time_unit), True)
     box = _square(ground, start[i], start[j]) if within is None else _box(within)

@@ -115,7 +115,8 @@ class AlphaFamily(Family):
             raise BadValue(
                 f"{kind}: beta = {self.beta:g} must not be negative: no step size would be stable."
             )
-        if self.family == "hht" and number(self.rho_inf, "rho_inf") < 0.5:
+        hht = isinstance(self.family, str) and self.family == "hht"
+        if hht and number(self.rho_inf, "rho_inf") < 0.5:
             raise BadValue(
                 f"HHT reaches rho_inf >= 1/2 only, not {self.rho_inf:g} (alpha_f would exceed "
                 "1/3); family='chung-hulbert' goes down to 0."
