@@ -25,8 +25,10 @@ def values_given(system: System, rho: object, parameters: Mapping[str, float]) -
     BadValue
         If `system` is no system.
     """
+    if rho is None:
+        return dict(parameters)
     what, advice = "The parameters rho", ""
-    if rho is not None and not isinstance(rho, Mapping):
+    if not isinstance(rho, Mapping):
         check_system(system)
         what += f" of '{system.name}'"
         advice = example({name: p.value for name, p in system.parameters.items()}, rho)
