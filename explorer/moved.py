@@ -91,6 +91,7 @@ _NAMES = (  # module before, module now, names that are not where their module h
     ("schemes.base", "status", "stopped>Status.stopped"),
     ("sensitivity.doubts", "derivatives.judge", "forget judged"),
     ("simulation", "dispatch.rerun", "rerun"),
+    ("systems.base", "systems.given", "check_system"),
     ("systems.expressions", "systems.arrays", "by_name matrix real vector"),
     ("systems.lagrangian", "systems.springs", "BilinearSpring"),
     ("trajectory", "results.event", "KINDS Jump"),

@@ -13,6 +13,7 @@ import sympy as sp
 
 from explorer.arguments import Checked, T, a, entries, items, mapping
 from explorer.errors import BadAttribute, BadModel, BadValue, suggest
+from explorer.moved import refuse_moved
 from explorer.parameters import InputParam, Param, example, number
 from explorer.systems.card import card
 from explorer.systems.constraints import Constraint
@@ -374,3 +375,6 @@ class System(TakesInputs, metaclass=Made):
     def _repr_markdown_(self) -> str:
         """Show the equations in a notebook, then what is known: numbers, presets, sources."""
         return "\n\n".join(filter(None, [self.equations_markdown(), card(self)]))
+
+
+refuse_moved(globals())
