@@ -255,7 +255,9 @@ def number(value: object, what: str, unit: str = "", *, positive: bool = False) 
     0.25
     """
     try:
-        if isinstance(value, str):
+        if isinstance(value, float):
+            result = float(value)
+        elif isinstance(value, str):
             top, slash, bottom = value.strip().replace(",", ".").partition("/")
             result = float(top) / float(bottom) if slash else float(top)
         elif isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real):

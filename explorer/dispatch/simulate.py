@@ -144,8 +144,8 @@ def simulate(
     given_rho = values_given(system, rho, {})
     span = system.t_end if t_end is None else number(t_end, "t_end", system.time_unit)
     system, parameters = with_inputs(system, u, span, given_rho, parameters)
-    values = numbers_of(system, chosen, {**given_rho, **parameters})
-    if suspect := mistakes.before(system, {**given_rho, **parameters}, values):
+    values = numbers_of(system, chosen, by_name := {**given_rho, **parameters})
+    if suspect := mistakes.before(system, by_name, values):
         _warn(said, ModelWarning, *(f"'{system.name}': {found}" for found in suspect))
     check_span(system.records, span)
     compiled, begun = begin(chosen, system, chosen.compile(system), start)
@@ -320,11 +320,11 @@ def named_like_a_start(system: System, start: Plain) -> dict[str, float]:
     BadValue
         If q0 or v0 is given to a system x' = ... without such a parameter.
     """
-    states = system.coordinates if isinstance(system, StateSpaceSystem) else ()
     found: dict[str, float] = {}
     for name in ("q0", "v0", "x0"):
         if (value := start.get(name)) is None:
             continue
+        states = system.coordinates if isinstance(system, StateSpaceSystem) else ()
         if name in system.parameters and np.ndim(value) == 0:
             found[name] = value
         elif states and name != "x0":

@@ -254,8 +254,11 @@ class System(TakesInputs, metaclass=Made):
         values = {name: p.value for name, p in self.parameters.items()}
         if self.drive is not None:
             values |= self.drive.first
-        what = f"The parameters rho of '{self.name}'"
-        for name, value in mapping(changes, what, example(values, changes)).items():
+        if type(changes) is not dict:  # the usual case needs no advice
+            what = f"The parameters rho of '{self.name}'"
+            changes = mapping(changes, what, example(values, changes))
+        for key, value in changes.items():
+            name = str(key)
             if name not in values:
                 raise BadValue(f"'{self.name}' has no parameter {name!r}.{suggest(name, values)}")
             values[name] = number(value, name, self.parameters[name].unit)
