@@ -22,7 +22,7 @@ from explorer.derivatives.saltation import final
 from explorer.derivatives.unlocated import check_jumps
 from explorer.derivatives.until import final_event
 from explorer.dispatch.choose import choose
-from explorer.dispatch.simulate import begin, named_like_a_start, row_of, with_inputs
+from explorer.dispatch.simulate import as_row, begin, named_like_a_start, with_inputs
 from explorer.errors import BadValue, NotApplicable, StepFailed, suggest
 from explorer.parameters import knobs_of, number
 from explorer.quantities import quantity
@@ -354,7 +354,7 @@ def ask(
         np.array(values),
         span,
         last,
-        None if t_eval is None else row_of(t_eval, "t_eval"),
+        None if t_eval is None else as_row(t_eval, "t_eval"),
         given,
         _values(system, names),
     )

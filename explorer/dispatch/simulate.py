@@ -229,7 +229,7 @@ def _rows_asked(
     given: Plain = {}
     if t_eval is not None:
         _takes(chosen, "t_eval", "its rows are its steps")
-        given["t_eval"] = row_of(t_eval, "t_eval")
+        given["t_eval"] = as_row(t_eval, "t_eval")
     if record is not None:
         _takes(chosen, "record", "it keeps all rows, because events are detected in them")
         a(record, Recorder, "a recorder", "Recorder(every=10)")
@@ -294,7 +294,7 @@ def begin(
             continue
         if what == "x0":
             _takes(chosen, what, "give q0 and v0")
-        found[what] = row_of(value, what)
+        found[what] = as_row(value, what)
         n: int = getattr(compiled, "n_x" if what == "x0" else "n")
         if len(found[what]) != n:
             raise BadValue(
@@ -355,7 +355,7 @@ def begun_in(compiled: C, system: HybridSystem, mode0: str | Mode | None) -> C:
     return compiled
 
 
-def row_of(value: Reals | float, what: str) -> np.ndarray:
+def as_row(value: Reals | float, what: str) -> np.ndarray:
     """Return a row of numbers; a single one is a row of one.
 
     Raises

@@ -101,17 +101,17 @@ class LimitCycle:
         x = ", ".join(f"{name} = {quantity(value, '', 7)}" for name, value in self.start.items())
         multipliers = ", ".join(_short(m) for m in self.multipliers)
         unit = self.map.system.time_unit
+        doubts = "" if self.trust.ok else "; not reliable: " + " ".join(self.trust.sentences)
         kind = "stable" if self.stable else "neutral" if self.neutral else "unstable"
         return (
             f"LimitCycle({self.map.system.name!r}, period {quantity(self.period, unit, 7)}, {x}; "
-            f"{kind}, multipliers {multipliers}"
-            + ("" if self.trust.ok else "; not reliable: " + " ".join(self.trust.sentences))
-            + ")"
+            f"{kind}, multipliers {multipliers}{doubts})"
         )
 
 
 def _short(m: complex) -> str:
-    return f"{round(m.real, 4) + 0.0:.4f}" + (f"{m.imag:+.4f}i" if abs(m.imag) > 1e-12 else "")
+    real = round(m.real, 4) + 0.0  # no -0.0000
+    return f"{real:.4f}" + (f"{m.imag:+.4f}i" if abs(m.imag) > 1e-12 else "")
 
 
 @study
